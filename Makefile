@@ -1,0 +1,46 @@
+# The same commands for a person and for CI. `make demo` and `make test` install what they need.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: setup demo test slow check format bench lock clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements-dev.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup
+	@$(BIN)/deconfound demo
+
+test: setup
+	$(BIN)/python -m pytest -n 2
+
+slow: setup
+	$(BIN)/python -m pytest -n 2 -m slow
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_layering.py
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup
+	$(BIN)/python benchmarks/tuning.py
+	$(BIN)/python benchmarks/evaluation.py
+
+# Needs uv on the path; everything else needs only Python and make.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group dev pyproject.toml requirements-build.in --output-file requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
