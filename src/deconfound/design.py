@@ -1,0 +1,174 @@
+"""What every estimator sees: rows of numbers, and the ways to cut them into folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from deconfound.errors import UsageError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+Matrix: TypeAlias = Any
+"""A feature matrix: a SciPy CSR matrix or a two-dimensional float array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Observations as arrays; no text, no names.
+
+    A row with ``weight`` w stands for w observations that share phi and psi; its outcome is then their mean, which
+    is all that squared loss needs to know of them. ``context`` numbers the contexts, so that folds can keep each
+    context whole.
+    """
+
+    phi: Matrix  # (n, d), CSR or dense
+    psi: FloatArray | None = None  # (n, r)
+    outcome: FloatArray | None = None  # (n,), None for replay
+    model: IntArray | None = None  # (n,), codes
+    weight: FloatArray | None = None  # (n,), positive
+    context: IntArray | None = None  # (n,), codes
+
+    def __post_init__(self) -> None:
+        phi = sparse.csr_matrix(self.phi, dtype=np.float64) if sparse.issparse(self.phi) else _dense(self.phi, "phi")
+        object.__setattr__(self, "phi", phi)
+        if self.psi is not None:
+            object.__setattr__(self, "psi", _dense(self.psi, "psi"))
+        for name, kind in (("outcome", np.float64), ("model", np.int64), ("weight", np.float64), ("context", np.int64)):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, np.ascontiguousarray(value, dtype=kind))
+        self._check()
+
+    def _check(self) -> None:
+        for name in ("psi", "outcome", "model", "weight", "context"):
+            value = getattr(self, name)
+            if value is not None and len(value) != len(self):
+                raise UsageError(f"Rows: {name} has {len(value)} rows and phi has {len(self)}; they must agree.")
+        numbers = {"phi": self.phi.data if sparse.issparse(self.phi) else self.phi, "psi": self.psi}
+        numbers |= {"outcome": self.outcome, "weight": self.weight}
+        for name, value in numbers.items():
+            if value is not None and not np.isfinite(value).all():
+                raise UsageError(f"Rows: {name} holds NaN or infinity; every entry must be a finite number.")
+        if self.weight is not None and (self.weight <= 0).any():
+            raise UsageError("Rows: every weight must be positive.")
+
+    def __len__(self) -> int:
+        return int(self.phi.shape[0])
+
+    def take(self, index: IntArray) -> Self:
+        """The rows at ``index``, in that order, repeats allowed."""
+        picked = {name: getattr(self, name) for name in ("psi", "outcome", "model", "weight", "context")}
+        return type(self)(self.phi[index], **{k: None if v is None else v[index] for k, v in picked.items()})
+
+    @property
+    def count(self) -> float:
+        """Number of observations these rows stand for."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    @property
+    def shares(self) -> FloatArray:
+        """Each row's share of the observations; sums to one."""
+        return np.full(len(self), 1.0 / len(self)) if self.weight is None else self.weight / self.weight.sum()
+
+    @property
+    def outcomes(self) -> FloatArray:
+        """The outcome, for callers that cannot do without one."""
+        if self.outcome is None:
+            raise UsageError("These rows carry no outcome; a log and an experiment need one, only replay goes without.")
+        return self.outcome
+
+    @property
+    def proxies(self) -> FloatArray:
+        """psi, for the families that cannot do without it."""
+        if self.psi is None:
+            raise UsageError(
+                "This family works on psi and these rows have none: give the log label_* columns or keep the surface "
+                "statistics on, or choose exp-only, obs-only or cvci."
+            )
+        return self.psi
+
+
+def _dense(value: object, name: str) -> FloatArray:
+    array = np.ascontiguousarray(value, dtype=np.float64)
+    if array.ndim != 2:
+        raise UsageError(f"Rows: {name} must have two dimensions (rows, columns), not {array.ndim}.")
+    return array
+
+
+def collapse(rows: Rows) -> Rows:
+    """Merge rows with equal phi and psi into weighted unique rows, losing nothing that squared loss can see.
+
+    The merged rows keep neither model nor context: the same text may come from several models.
+    """
+    group = _equal_rows(rows)
+    unique, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    if len(unique) == len(rows) and rows.weight is None:
+        return rows
+    weight = np.bincount(inverse, weights=rows.weight, minlength=len(unique)).astype(np.float64)
+    outcome = None
+    if rows.outcome is not None:
+        mass = rows.outcome if rows.weight is None else rows.outcome * rows.weight
+        outcome = np.bincount(inverse, weights=mass, minlength=len(unique)) / weight
+    psi = None if rows.psi is None else rows.psi[first]
+    return Rows(rows.phi[first], psi=psi, outcome=outcome, weight=weight)
+
+
+def _equal_rows(rows: Rows) -> IntArray:
+    """Number of the first row that equals each row.
+
+    Rows are compared by one random projection first; candidates are then compared entry by entry, so that a chance
+    collision can cost time but never merge different rows.
+    """
+    key = _projection(rows.phi, seed=1)
+    if rows.psi is not None:
+        key = key + _projection(rows.psi, seed=2)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    leader: IntArray = first[inverse].astype(np.int64)
+    doubles = np.flatnonzero(leader != np.arange(len(rows)))
+    different = _rows_differ(rows.phi[doubles], rows.phi[leader[doubles]])
+    if rows.psi is not None:
+        different |= _rows_differ(rows.psi[doubles], rows.psi[leader[doubles]])
+    leader[doubles[different]] = doubles[different]
+    return leader
+
+
+def _projection(matrix: Matrix, seed: int) -> FloatArray:
+    direction = np.random.default_rng(seed).standard_normal(matrix.shape[1])
+    if sparse.issparse(matrix):
+        return np.asarray(matrix @ direction)
+    # BLAS may round equal rows differently by position; a plain sum along the row cannot.
+    return np.concatenate([(tile * direction).sum(axis=1) for tile in np.array_split(matrix, len(matrix) // 2048 + 1)])
+
+
+def _rows_differ(left: Matrix, right: Matrix) -> NDArray[np.bool_]:
+    if sparse.issparse(left):
+        return np.asarray(abs(left - right).sum(axis=1)).ravel() > 0
+    return np.asarray((left != right).any(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One split of the experiment's rows."""
+
+    train: IntArray
+    held_out: IntArray
+
+
+def group_folds(group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:
+    """Cut rows into folds that keep every group whole, groups dealt round in a seeded random order.
+
+    There are never more folds than groups; with fewer than two groups there is no fold at all.
+    """
+    names, code = np.unique(group, return_inverse=True)
+    count = min(folds, len(names))
+    if count < 2:
+        return ()
+    dealt = np.empty(len(names), dtype=np.int64)
+    dealt[np.random.default_rng(seed).permutation(len(names))] = np.arange(len(names)) % count
+    fold = dealt[code]
+    return tuple(Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count))

@@ -1,0 +1,19 @@
+"""Ridge systems: the only numerical kernels of the package."""
+
+from deconfound.linalg.factored import Factored, blank, factor
+from deconfound.linalg.pooled import Pooled, Solution, System
+from deconfound.linalg.ridge import Linear, ridge
+from deconfound.linalg.threads import in_threads, one_blas_thread
+
+__all__ = [
+    "Factored",
+    "Linear",
+    "Pooled",
+    "Solution",
+    "System",
+    "blank",
+    "factor",
+    "in_threads",
+    "one_blas_thread",
+    "ridge",
+]

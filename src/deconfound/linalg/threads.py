@@ -1,0 +1,47 @@
+"""Threads that neither crash nor crawl.
+
+Multi-threaded OpenBLAS has crashed in large symmetric products, and makes many small solves ten times slower than
+one thread does. So every kernel here runs BLAS on one thread, and large work is cut into tiles that our own threads
+take in turn. Tiles are merged in a fixed order: the number of threads never changes a bit of the answer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the libraries are listed)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the block with single-threaded BLAS and restore the caller's setting after it."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+def workers() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Map over tiles on our own threads; results in the order of the items."""
+    listed = list(items)
+    if len(listed) < 2 or workers() < 2:
+        return [function(item) for item in listed]
+    with ThreadPoolExecutor(min(workers(), len(listed))) as pool:
+        return list(pool.map(function, listed))
