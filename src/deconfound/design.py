@@ -71,9 +71,14 @@ class Rows:
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     @property
+    def weights(self) -> FloatArray:
+        """Observations each row stands for."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @property
     def shares(self) -> FloatArray:
         """Each row's share of the observations; sums to one."""
-        return np.full(len(self), 1.0 / len(self)) if self.weight is None else self.weight / self.weight.sum()
+        return self.weights / self.count
 
     @property
     def outcomes(self) -> FloatArray:
@@ -103,11 +108,11 @@ def _dense(value: object, name: str) -> FloatArray:
 def collapse(rows: Rows) -> Rows:
     """Merge rows with equal phi and psi into weighted unique rows, losing nothing that squared loss can see.
 
-    The merged rows keep neither model nor context: the same text may come from several models.
+    Rows that were merged keep neither model nor context: the same text may come from several models.
     """
     group = _equal_rows(rows)
     unique, first, inverse = np.unique(group, return_index=True, return_inverse=True)
-    if len(unique) == len(rows) and rows.weight is None:
+    if len(unique) == len(rows):
         return rows
     weight = np.bincount(inverse, weights=rows.weight, minlength=len(unique)).astype(np.float64)
     outcome = None

@@ -70,7 +70,8 @@ class Dual:
     def lift(self, coordinates: FloatArray) -> FloatArray:
         """Coefficients as a combination of rows; the features no row has stay exactly zero but for the centre."""
         mix = self.weights @ coordinates
-        return np.asarray(self.rows.T @ mix) - np.multiply.outer(self.mean, mix.sum(axis=0))
+        centre: FloatArray = np.multiply.outer(self.mean, mix.sum(axis=0))
+        return np.asarray(self.rows.T @ mix) - centre
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,7 @@ def _primal(moments: Moments, seen: Matrix | None, smallest: float) -> Factored:
     return Factored(basis, np.maximum(values, 0.0), vectors.T @ moments.cross, moments.target, complete=True)
 
 
-def _dual(
-    features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matrix | None, smallest: float
-) -> Factored:
+def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matrix | None, smallest: float) -> Factored:
     mean, target = np.asarray(features.T @ shares), shares @ targets
     root = np.sqrt(shares)[:, None]
     centred = (targets - target) * root

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -31,21 +30,21 @@ class Moments:
     cross: FloatArray  # (d, m)
 
     @classmethod
-    def of(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Self:
+    def of(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:
         """Moments of (n, d) features and (n, m) targets in tiles, one lane of tiles a thread."""
         if sparse.issparse(features):
             return cls._sparse(features, targets, weight)
         edges = range(0, len(weight), TILE_ROWS)
         lanes = [list(edges)[lane::LANES] for lane in range(LANES)]
 
-        def run(lane: list[int]) -> Self:
+        def run(lane: list[int]) -> Moments:
             tiles = (slice(start, start + TILE_ROWS) for start in lane)
             return reduce(cls.merge, (cls._dense(features[t], targets[t], weight[t]) for t in tiles))
 
         return reduce(cls.merge, in_threads(run, [lane for lane in lanes if lane]))
 
     @classmethod
-    def _dense(cls, features: FloatArray, targets: FloatArray, weight: FloatArray) -> Self:
+    def _dense(cls, features: FloatArray, targets: FloatArray, weight: FloatArray) -> Moments:
         total = float(weight.sum())
         share = weight / total
         mean, target = share @ features, share @ targets
@@ -54,7 +53,7 @@ class Moments:
         return cls(total, mean, target, centred.T @ centred, centred.T @ ((targets - target) * root))
 
     @classmethod
-    def _sparse(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Self:
+    def _sparse(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:
         total = float(weight.sum())
         share = weight / total
         mean, target = np.asarray(features.T @ share), share @ targets
@@ -62,12 +61,12 @@ class Moments:
         gram = (features.T @ scaled).toarray() - np.outer(mean, mean)
         return cls(total, mean, target, gram, np.asarray(scaled.T @ (targets - target)))
 
-    def merge(self, other: Self) -> Self:
+    def merge(self, other: Moments) -> Moments:
         """Moments of both sets of rows together."""
         total = self.weight + other.weight
         a, b = self.weight / total, other.weight / total
         step, leap = other.mean - self.mean, other.target - self.target
-        return type(self)(
+        return Moments(
             total,
             self.mean + b * step,
             self.target + b * leap,

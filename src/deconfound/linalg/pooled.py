@@ -71,21 +71,22 @@ class System:
     scale: FloatArray  # (r,) 1 / (pooling * values + penalty)
     kernel: FloatArray | None  # (n, n) in the dual
 
-    def solve(self, target: FloatArray, shares: FloatArray, train: IntArray) -> Solution:
-        """Fit to experiment targets ``target[train]`` with weights ``shares[train]`` (rescaled to sum to one)."""
+    def solve(self, target: FloatArray, weights: FloatArray, train: IntArray) -> Solution:
+        """Fit to experiment targets ``target[train]`` with ``weights[train]``, rescaled to sum to one."""
         side = self.pooled.side
-        weight = (1.0 - self.pooling) * shares[train] / shares[train].sum()
+        weight = (1.0 - self.pooling) * weights[train] / weights[train].sum()
         gap = target[train] - side.target[0]
         if self.pooling == 1.0:
             log_alone = self.scale * side.cross[:, 0]
             return Solution(log_alone, np.zeros(len(target)), float(side.target[0]))
-        return self._dual(gap, weight, train) if self.kernel is not None else self._primal(gap, weight, train)
+        if self.kernel is None:
+            return self._primal(gap, weight, train)
+        return self._dual(self.kernel, gap, weight, train)
 
-    def _dual(self, gap: FloatArray, weight: FloatArray, train: IntArray) -> Solution:
+    def _dual(self, kernel: FloatArray, gap: FloatArray, weight: FloatArray, train: IntArray) -> Solution:
         placed, side = self.pooled.coordinates, self.pooled.side
         pull = self.pooling * self.scale * side.cross[:, 0]
-        assert self.kernel is not None
-        matrix = self.kernel[np.ix_(train, train)]
+        matrix = kernel[np.ix_(train, train)]
         matrix[np.diag_indices_from(matrix)] += 1.0 / weight
         right = np.column_stack([gap - placed[train] @ pull, np.ones(len(train))])
         alpha, ones = linalg.cho_solve(linalg.cho_factor(matrix, check_finite=False), right, check_finite=False).T

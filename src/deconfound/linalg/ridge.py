@@ -19,6 +19,7 @@ class Linear:
     intercept: float | FloatArray  # scalar or (m,)
 
     def __call__(self, features: Matrix) -> FloatArray:
+        """Value of the function at each row."""
         return np.asarray(features @ self.coef) + self.intercept
 
 

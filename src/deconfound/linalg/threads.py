@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 @lru_cache(maxsize=1)
-def _controller() -> Any:
+def _controller() -> Any:  # noqa: ANN401  (the library carries no types)
     import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the libraries are listed)
     from threadpoolctl import ThreadpoolController
 

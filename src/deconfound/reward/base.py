@@ -1,0 +1,181 @@
+"""What every family is, what it is fitted from, and what a fit is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol, Self, TypeVar
+
+import numpy as np
+
+from deconfound.design import FloatArray, IntArray, Matrix, Rows, collapse
+from deconfound.errors import UsageError
+from deconfound.linalg import Linear, Pooled, blank, factor, one_blas_thread, ridge
+
+Basis = Literal["linear", "quadratic"]
+
+
+def expand(psi: FloatArray, basis: Basis) -> FloatArray:
+    """B(psi): the proxies themselves, or the proxies and their squares."""
+    return psi if basis == "linear" else np.hstack([psi, psi * psi])
+
+
+def clip(prediction: FloatArray) -> FloatArray:
+    """Outcomes live in [0, 1] and so do predictions of them."""
+    return np.clip(prediction, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RewardFit:
+    """A finished reward r(x, m); every family ends in this one form.
+
+        clip( baseline_weight * clip(baseline(phi)) + phi @ phi_coef + B(psi) @ psi_coef + intercept )
+
+    Parts that a family does not use are None.
+    """
+
+    intercept: float
+    phi_coef: FloatArray | None = None  # (d,)
+    psi_coef: FloatArray | None = None  # (r,) or (2r,)
+    basis: Basis = "linear"
+    baseline: Linear | None = None
+    baseline_weight: float = 1.0
+
+    def predict(self, rows: Rows) -> FloatArray:
+        """Reward of each row, in [0, 1]."""
+        total = np.full(len(rows), self.intercept)
+        if self.baseline is not None:
+            total += self.baseline_weight * clip(self.baseline(rows.phi))
+        if self.phi_coef is not None:
+            total += np.asarray(rows.phi @ self.phi_coef)
+        if self.psi_coef is not None:
+            total += expand(rows.proxies, self.basis) @ self.psi_coef
+        return clip(total)
+
+
+class Sources:
+    """One log and one experiment, and what several families would otherwise factor again."""
+
+    def __init__(self, log: Rows, experiment: Rows) -> None:
+        if len(log) == 0 or len(experiment) == 0:
+            raise UsageError("A reward needs at least one row of log and one of experiment.")
+        if log.phi.shape[1] != experiment.phi.shape[1]:
+            raise UsageError("The log's phi and the experiment's phi must have the same number of columns.")
+        self.log = collapse(log)
+        self.experiment = experiment
+        self._baselines: dict[float, Baseline] = {}
+        self._pooled: dict[float, Pooled] = {}
+
+    @cached_property
+    def alone(self) -> ExperimentRidge:
+        """The experiment's phi by itself."""
+        return ExperimentRidge.of(self.experiment.phi, self.experiment.outcomes, self.experiment.weights)
+
+    def baseline(self, penalty: float) -> Baseline:
+        """f_obs, the clipped ridge on the log, and its predictions on both sources."""
+        if penalty not in self._baselines:
+            log = self.log
+            linear = ridge(log.phi, log.outcomes, penalty, log.weight)
+            self._baselines[penalty] = Baseline(linear, clip(linear(log.phi)), clip(linear(self.experiment.phi)))
+        return self._baselines[penalty]
+
+    def pooled_phi(self, smallest: float) -> Pooled:
+        """Log and experiment on phi, good for every penalty from ``smallest`` up."""
+        ready = [limit for limit in self._pooled if limit <= smallest]
+        if ready:
+            return self._pooled[max(ready)]
+        log, seen = self.log, self.experiment.phi
+        side = factor(log.phi, log.outcomes[:, None], log.shares, seen=seen, smallest=smallest)
+        self._pooled[smallest] = Pooled.of(side, seen)
+        return self._pooled[smallest]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The log's own reward and what it says of both sources' rows."""
+
+    linear: Linear
+    log: FloatArray  # (n_log,), clipped
+    experiment: FloatArray  # (n_exp,), clipped
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRidge:
+    """Ridge on experiment rows alone, for any subset of them: sum of squares + penalty * w'w."""
+
+    pooled: Pooled
+    target: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, features: Matrix, target: FloatArray, weights: FloatArray) -> ExperimentRidge:
+        """Prepare the features once for every penalty and subset."""
+        return cls(Pooled.of(blank(features), features), target, weights)
+
+    def fit(self, penalty: float, train: IntArray) -> tuple[FloatArray, Linear]:
+        """Unclipped predictions on all rows, and the linear fit, from the rows ``train``."""
+        system = self.pooled.at(0.0, penalty / float(self.weights[train].sum()))
+        solution = system.solve(self.target, self.weights, train)
+        return system.predict(solution), system.linear(solution)
+
+
+F_contra = TypeVar("F_contra", contravariant=True)
+
+
+class Prepared(Protocol[F_contra]):
+    """A family's candidates with everything factored that neither fold nor hyperparameter changes."""
+
+    def predict(self, candidate: F_contra, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """For each training subset of the experiment: clipped predictions for every experiment row."""
+        ...
+
+    def fit(self, candidate: F_contra, train: IntArray) -> RewardFit:
+        """The finished fit from one training subset."""
+        ...
+
+
+class Family(Protocol):
+    """A family is its hyperparameters; fitting returns a new, finished object."""
+
+    name: ClassVar[str]
+    learns_from_experiment: ClassVar[bool]
+
+    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
+        """Fit with these hyperparameters to all rows."""
+        ...
+
+    def grid(self) -> Sequence[Self]:
+        """The candidates that tuning compares; only itself where the paper fixes the defaults."""
+        ...
+
+    def rigidity(self) -> tuple[float, ...]:
+        """Larger means more regularized; decides ties."""
+        ...
+
+    @classmethod
+    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> Prepared[Self]:
+        """Factor what all candidates share."""
+        ...
+
+
+F = TypeVar("F", bound=Family)
+
+
+def fit_all(family: F, log: Rows, experiment: Rows) -> RewardFit:
+    """Fit one family once, to every row."""
+    with one_blas_thread():
+        prepared = type(family).prepare(Sources(log, experiment), [family])
+        return prepared.fit(family, np.arange(len(experiment)))
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse a penalty that would leave the fit undefined."""
+    if not (np.isfinite(value) and value > 0):
+        raise UsageError(f"{name} must be a positive number, not {value!r}.")
+
+
+def require_share(name: str, value: float) -> None:
+    """Refuse a weight outside [0, 1]."""
+    if not 0.0 <= value <= 1.0:
+        raise UsageError(f"{name} must lie in [0, 1], not {value!r}.")

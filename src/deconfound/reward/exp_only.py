@@ -1,0 +1,61 @@
+"""Learn the reward from the experiment and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.reward.base import ExperimentRidge, RewardFit, Sources, clip, fit_all, require_positive
+
+
+@dataclass(frozen=True, slots=True)
+class ExpOnly:
+    """The unbiased reference: ridge over phi on randomized outcomes.
+
+        minimise  sum_experiment (Y - phi'w - b)^2 + penalty * w'w
+
+    Randomization makes the regression causal; with few rows it is also noisy, and the penalty pulls every
+    prediction towards the experiment's mean. The log is not looked at.
+    """
+
+    name: ClassVar[str] = "exp-only"
+    learns_from_experiment: ClassVar[bool] = True
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_positive("penalty", self.penalty)
+
+    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
+        """Fit to all experiment rows; the log is accepted so that every family is called alike."""
+        return fit_all(self, log, experiment)
+
+    def grid(self) -> Sequence[Self]:
+        """A fixed default, as in the paper."""
+        return (self,)
+
+    def rigidity(self) -> tuple[float, ...]:
+        """More penalty, more regularized."""
+        return (self.penalty,)
+
+    @classmethod
+    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedExpOnly:  # noqa: ARG003
+        """The experiment's kernel serves every penalty and fold."""
+        return PreparedExpOnly(sources.alone)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedExpOnly:
+    """The experiment's phi, ready for any subset."""
+
+    ridge: ExperimentRidge
+
+    def predict(self, candidate: ExpOnly, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """One small solve a subset."""
+        return [clip(self.ridge.fit(candidate.penalty, train)[0]) for train in trains]
+
+    def fit(self, candidate: ExpOnly, train: IntArray) -> RewardFit:
+        """Coefficients over phi."""
+        _, linear = self.ridge.fit(candidate.penalty, train)
+        return RewardFit(float(linear.intercept), phi_coef=linear.coef)
