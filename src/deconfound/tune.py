@@ -22,6 +22,21 @@ HOLDOUT = 0.3  # share of the experiment that the hold-out strategy validates on
 
 
 @dataclass(frozen=True, slots=True)
+class Validation:
+    """How held-out rows are chosen: by whole models, by rows with contexts kept whole, or in one split."""
+
+    folds: int = 5
+    by: By = "model"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.by not in ("model", "sample", "holdout"):
+            raise UsageError(f'by must be "model", "sample" or "holdout", not {self.by!r}.')
+        if self.folds < 2:
+            raise UsageError(f"Cross-validation needs at least 2 folds, not {self.folds}.")
+
+
+@dataclass(frozen=True, slots=True)
 class Tuned(Generic[F]):
     """The chosen hyperparameters and the evidence for them.
 
@@ -53,33 +68,51 @@ def tune(
     listed = tuple(family.grid() if candidates is None else candidates)
     with one_blas_thread():
         prepared = type(family).prepare(Sources(log, experiment), listed)
-        return choose(prepared, listed, experiment, np.arange(len(experiment)), folds, by, seed)
+        everything = [np.arange(len(experiment))]
+        return choose(prepared, listed, family, experiment, everything, Validation(folds, by, seed))[0]
 
 
 def choose(
     prepared: Prepared[F],
     candidates: Sequence[F],
+    default: F,
     experiment: Rows,
-    among: IntArray,
-    folds: int = 5,
-    by: By = "model",
-    seed: int = 0,
-) -> Tuned[F]:
-    """``tune`` on a preparation already made, with only the experiment rows ``among``."""
-    if by not in ("model", "sample", "holdout"):
-        raise UsageError(f'by must be "model", "sample" or "holdout", not {by!r}.')
+    subsets: Sequence[IntArray],
+    validation: Validation,
+) -> list[Tuned[F]]:
+    """``tune`` on a preparation already made, once for each subset of the experiment's rows.
+
+    Nested cross-fitting tunes the same candidates on many overlapping subsets; doing it candidate by candidate lets
+    them share every matrix that depends on the hyperparameters alone. A subset too small to be cut gets ``default``.
+    """
     listed = tuple(candidates)
-    cuts, mode = _folds(experiment.take(among), folds, by, seed)
-    if len(listed) == 1 or not cuts:
-        return Tuned(listed[0], listed, np.full(len(listed), np.nan), "fixed")
-    trains = [among[cut.train] for cut in cuts]
-    losses = np.empty(len(listed))
+    plans = [_plan(experiment, subset, validation) for subset in subsets]
+    if len(listed) == 1:
+        return [Tuned(listed[0], listed, np.full(1, np.nan), "fixed") for _ in subsets]
+    losses = np.full((len(subsets), len(listed)), np.nan)
+    trains = [cut.train for plan in plans for cut in plan.cuts]
     for at, candidate in enumerate(listed):
-        predictions = prepared.predict(candidate, trains)
-        losses[at] = np.mean(
-            [_loss(p, experiment, among[cut.held_out], mode) for p, cut in zip(predictions, cuts, strict=True)]
-        )
-    return Tuned(listed[best_candidate(losses, listed)], listed, losses, mode)
+        predictions = iter(prepared.predict(candidate, trains))
+        for row, plan in enumerate(plans):
+            parts = [_loss(next(predictions), experiment, cut.held_out, plan.mode) for cut in plan.cuts]
+            losses[row, at] = np.mean(parts) if parts else np.nan
+    best = [
+        listed[best_candidate(loss, listed)] if plan.cuts else default for loss, plan in zip(losses, plans, strict=True)
+    ]
+    return [Tuned(chosen, listed, loss, plan.mode) for chosen, loss, plan in zip(best, losses, plans, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How one subset of the experiment is cut; row numbers are those of the whole experiment."""
+
+    cuts: tuple[Fold, ...]
+    mode: Mode
+
+
+def _plan(experiment: Rows, subset: IntArray, validation: Validation) -> _Plan:
+    cuts, mode = _folds(experiment.take(subset), validation)
+    return _Plan(tuple(Fold(subset[cut.train], subset[cut.held_out]) for cut in cuts), mode if cuts else "fixed")
 
 
 def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
@@ -91,15 +124,17 @@ def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
 
 def _loss(prediction: FloatArray, experiment: Rows, held_out: IntArray, mode: Mode) -> float:
     """Squared error of held-out model means weighted by their counts, or of held-out rows."""
-    error = prediction[held_out] - experiment.outcomes[held_out]
+    error, weight = prediction[held_out] - experiment.outcomes[held_out], experiment.weights[held_out]
     if mode != "model" or experiment.model is None:
-        return float(np.mean(error**2))
-    _, code, count = np.unique(experiment.model[held_out], return_inverse=True, return_counts=True)
-    mean_error = np.bincount(code, weights=error) / count
+        return float(np.average(error**2, weights=weight))
+    _, code = np.unique(experiment.model[held_out], return_inverse=True)
+    count = np.bincount(code, weights=weight)
+    mean_error = np.bincount(code, weights=weight * error) / count
     return float(count @ mean_error**2 / count.sum())
 
 
-def _folds(experiment: Rows, folds: int, by: By, seed: int) -> tuple[tuple[Fold, ...], Mode]:
+def _folds(experiment: Rows, validation: Validation) -> tuple[tuple[Fold, ...], Mode]:
+    folds, by, seed = validation.folds, validation.by, validation.seed
     if by == "model" and experiment.model is not None and len(np.unique(experiment.model)) >= folds:
         return group_folds(_anonymous(experiment), folds, seed), "model"
     group = np.arange(len(experiment)) if experiment.context is None else experiment.context

@@ -1,0 +1,147 @@
+"""Fit a family so that no experiment row is ever judged by a reward that has seen its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from deconfound.design import FloatArray, Fold, IntArray, group_folds
+from deconfound.errors import EvidenceError
+from deconfound.material import Material
+from deconfound.reward import ExpOnly, Family, Prepared, RewardFit
+from deconfound.tune import Tuned, Validation, choose
+
+F = TypeVar("F", bound=Family)
+Progress = Callable[[str], None]
+
+BALANCES = (0.1, 0.5, 0.9)
+"""Shares of the surface statistics in phi that compete on the experiment."""
+
+BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
+"""Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
+
+REPLICATES = 30
+"""Bootstrap refits behind the margins' intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted(Generic[F]):
+    """A family tuned and fitted on some rows of the experiment, at the balance those rows favour."""
+
+    balance: float
+    tuned: Tuned[F]
+    reward: RewardFit
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFit(Generic[F]):
+    """Out-of-fold rewards for values, and the fit on everything for recommendations."""
+
+    final: Fitted[F]
+    q: FloatArray  # (n, k) replayed reward on each experiment row's context
+    prediction: FloatArray  # (n,) reward of each experiment row's own output
+    replicates: tuple[RewardFit, ...]  # refits on bootstrapped contexts, hyperparameters kept
+
+
+def cross_fit(
+    material: Material, family: F, folds: int, seed: int, balance: float | None, progress: Progress
+) -> CrossFit[F]:
+    """Tune and fit within each fold and on everything.
+
+    Folds are cut by context: the same context in both halves would leak its luck. Balance and hyperparameters are
+    chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
+    """
+    rows = len(material.trial.outcome)
+    cuts = _cuts(material, folds, seed)
+    subsets = [cut.train for cut in cuts] if family.learns_from_experiment else []
+    fitter = _Fitter(material, family, seed, balance)
+    progress("tuning")
+    *parts, final = fitter.fit([*subsets, np.arange(rows)])
+    progress("replaying")
+    q, prediction = _out_of_fold(material, cuts, parts or [final] * len(cuts))
+    progress("refitting")
+    replicates = fitter.replicates(final) if family.learns_from_experiment else ()
+    return CrossFit(final, q, prediction, replicates)
+
+
+def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
+    cuts = group_folds(material.trial.context, folds, seed)
+    if not cuts:
+        raise EvidenceError(
+            "The experiment has a single context; values need at least two. Randomize on more contexts."
+        )
+    return cuts
+
+
+def _out_of_fold(material: Material, cuts: Sequence[Fold], fits: Sequence[Fitted[F]]) -> tuple[FloatArray, FloatArray]:
+    trial, cells = material.trial, material.cells
+    q = np.empty((len(trial.outcome), len(material.models)))
+    prediction = np.empty(len(trial.outcome))
+    for cut, fit in zip(cuts, fits, strict=True):
+        held_out = cut.held_out
+        average = cells.average(fit.reward.predict(cells.rows(fit.balance)))
+        q[held_out] = average[trial.context[held_out]]
+        prediction[held_out] = fit.reward.predict(material.sources(fit.balance).experiment.take(held_out))
+    return q, prediction
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitter(Generic[F]):
+    """One family on one study's material, fitted to any subsets of the experiment."""
+
+    material: Material
+    family: F
+    seed: int
+    balance: float | None
+
+    def fit(self, subsets: Sequence[IntArray]) -> list[Fitted[F]]:
+        """Balance, hyperparameters and reward of each subset; subsets that agree on the balance share the work."""
+        balances = choose_balances(self.material, subsets, self.seed, self.balance)
+        fitted: dict[int, Fitted[F]] = {}
+        for balance in sorted(set(balances)):
+            at = [i for i, chosen in enumerate(balances) if chosen == balance]
+            prepared = self._prepared(balance)
+            experiment = self.material.sources(balance).experiment
+            parts = [subsets[i] for i in at]
+            tuned = choose(prepared, self.family.grid(), self.family, experiment, parts, Validation(seed=self.seed))
+            for i, chosen in zip(at, tuned, strict=True):
+                fitted[i] = Fitted(balance, chosen, prepared.fit(chosen.estimator, subsets[i]))
+        return [fitted[i] for i in range(len(subsets))]
+
+    def replicates(self, final: Fitted[F]) -> tuple[RewardFit, ...]:
+        """Refits on contexts drawn with replacement: how far the reward would move with another experiment."""
+        prepared, context = self._prepared(final.balance), self.material.trial.context
+        names, code = np.unique(context, return_inverse=True)
+        members = [np.flatnonzero(code == i) for i in range(len(names))]
+        rng = np.random.default_rng([self.seed, REPLICATES])
+        draws = (rng.integers(len(names), size=len(names)) for _ in range(REPLICATES))
+        samples = (np.concatenate([members[i] for i in draw]) for draw in draws)
+        return tuple(prepared.fit(final.tuned.estimator, sample) for sample in samples)
+
+    def _prepared(self, balance: float) -> Prepared[F]:
+        return type(self.family).prepare(self.material.sources(balance), self.family.grid())
+
+
+def choose_balances(material: Material, subsets: Sequence[IntArray], seed: int, balance: float | None) -> list[float]:
+    """The balance of text and statistics that predicts randomized outcomes best, for each subset.
+
+    Judged by the experiment-only ridge at its best penalty, rows held out by context: it is a question of what the
+    outcome depends on, not of how much the log is believed, so every family gets the same answer.
+    """
+    if balance is not None or not material.log_blocks.both:
+        return [0.0 if balance is None else balance] * len(subsets)
+    candidates = [ExpOnly(penalty) for penalty in BALANCE_PENALTIES]
+    losses = []
+    for tried in BALANCES:
+        sources = material.sources(tried)
+        prepared = ExpOnly.prepare(sources, candidates)
+        validation = Validation(by="sample", seed=seed)
+        tuned = choose(prepared, candidates, ExpOnly(), sources.experiment, subsets, validation)
+        losses.append([float(result.losses.min()) for result in tuned])
+    table = np.array(losses)  # (balances, subsets); NaN where a subset is too small to be cut
+    middle = len(BALANCES) // 2
+    best = [middle if np.isnan(column).any() else int(np.argmin(column)) for column in table.T]
+    return [BALANCES[at] for at in best]

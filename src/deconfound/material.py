@@ -1,0 +1,139 @@
+"""A study as numbers: rows of log, experiment and replay at any balance of text and statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deconfound.data import Replay, Study
+from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.features import Blocks, Features, Featurizer
+from deconfound.reward import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The replay's rows, placed by context and model."""
+
+    blocks: Blocks
+    contexts: tuple[str, ...]  # context ids, sorted
+    context: IntArray  # (n,) into contexts
+    model: IntArray  # (n,) into the models
+    models: int
+
+    @classmethod
+    def of(cls, table: pa.Table, models: tuple[str, ...], featurizer: Featurizer) -> Cells:
+        """Place every row of a replay table whose models are all known."""
+        ids, context = coded(table["context_id"], None)
+        _, model = coded(table["model"], models)
+        return cls(featurizer.blocks(table), ids, context, model, len(models))
+
+    def rows(self, balance: float) -> Rows:
+        """The distinct replayed rows as features."""
+        return Rows(self.blocks.phi(balance), psi=self.blocks.psi)
+
+    def average(self, reward: FloatArray) -> FloatArray:
+        """q (contexts, models): the reward of distinct rows (u,) averaged over the draws of each cell."""
+        cell = self.context * self.models + self.model
+        size = len(self.contexts) * self.models
+        total = np.bincount(cell, weights=reward[self.blocks.pair], minlength=size)
+        with np.errstate(invalid="ignore"):
+            return (total / np.bincount(cell, minlength=size)).reshape(len(self.contexts), self.models)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The experiment's columns beside its features, rows in an order that the file's order cannot change."""
+
+    blocks: Blocks
+    outcome: FloatArray
+    model: IntArray  # into study.models, then study.others
+    context: IntArray  # into the cells' contexts
+    cluster: IntArray  # rows that share their luck: the given clusters, or else the contexts
+    propensity: FloatArray  # of the model drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything numerical of a study; sources and factorizations are made once a balance."""
+
+    models: tuple[str, ...]
+    featurizer: Featurizer
+    log_blocks: Blocks
+    log_outcome: FloatArray  # (u,) mean outcome of each distinct log row
+    log_weight: FloatArray  # (u,) log rows it stands for
+    log_context: IntArray  # (u,)
+    trial: Trial
+    cells: Cells
+    made: dict[float, Sources] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, study: Study, features: Features) -> Material:
+        """Featurize a study; the featurizer is fitted on its log."""
+        featurizer, log = features.fit_log(study)
+        weight = np.bincount(log.pair).astype(np.float64)
+        outcome = np.bincount(log.pair, weights=study.log.table["outcome"].to_numpy()) / weight
+        _, context = coded(study.log.table["context_id"], None)
+        first = np.empty(len(weight), dtype=np.int64)
+        first[log.pair[::-1]] = context[::-1]
+        cells = Cells.of(study.replay.table, study.models, featurizer)
+        trial = _trial(study, featurizer, cells)
+        return cls(study.models, featurizer, log, outcome, weight, first, trial, cells)
+
+    def sources(self, balance: float) -> Sources:
+        """Log and experiment with phi at this balance."""
+        if balance not in self.made:
+            log, trial = self.log_blocks, self.trial
+            self.made[balance] = Sources(
+                Rows(log.phi(balance), log.psi, self.log_outcome, weight=self.log_weight, context=self.log_context),
+                Rows(
+                    trial.blocks.phi(balance)[trial.blocks.pair],
+                    None if trial.blocks.psi is None else trial.blocks.psi[trial.blocks.pair],
+                    trial.outcome,
+                    trial.model,
+                    context=trial.context,
+                ),
+            )
+        return self.made[balance]
+
+
+def _trial(study: Study, featurizer: Featurizer, cells: Cells) -> Trial:
+    table = _ordered(study.experiment.table)
+    names = (*study.models, *study.others)
+    _, model = coded(table["model"], names)
+    _, context = coded(table["context_id"], cells.contexts)
+    columns = table.column_names
+    cluster = coded(table["cluster"], None)[1] if "cluster" in columns else context
+    if "propensity" in columns:
+        propensity = table["propensity"].to_numpy()
+    else:
+        propensity = np.full(len(model), 1.0 / _drawn_from(study))
+    return Trial(featurizer.blocks(table), table["outcome"].to_numpy(), model, context, cluster, propensity)
+
+
+def _drawn_from(study: Study) -> int:
+    """Models the experiment drew from when nothing is declared: all candidates, and all others that occur in it."""
+    return len(set(study.models) | study.experiment.distinct("model"))
+
+
+def _ordered(table: pa.Table) -> pa.Table:
+    """Rows sorted by what they hold and not by the models' names, so that neither file order nor names matter."""
+    keys = [name for name in ("context_id", "output", "outcome", "cluster") if name in table.column_names]
+    keys += sorted(name for name in table.column_names if name.startswith("feature_"))
+    return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))
+
+
+def coded(column: pa.ChunkedArray, names: tuple[str, ...] | None) -> tuple[tuple[str, ...], IntArray]:
+    """Number a column's values by their place in ``names``, or among its own sorted values."""
+    if names is None:
+        names = tuple(sorted(column.unique().to_pylist()))
+    codes = pc.index_in(column, value_set=pa.array(names, pa.string()))
+    return names, codes.to_numpy().astype(np.int64)
+
+
+def replayed(replay: Replay, models: tuple[str, ...], featurizer: Featurizer) -> Cells:
+    """Cells of a replay that came after the study, for recommendations on new contexts."""
+    return Cells.of(replay.only(models).table, models, featurizer)
