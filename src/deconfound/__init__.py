@@ -1,1 +1,67 @@
 """Which language model is really better, from a confounded log, a small experiment and a replay."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deconfound.data import Experiment, Log, Replay, Study
+    from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, Finding, UsageError
+    from deconfound.evaluation import evaluate, evaluate_families
+    from deconfound.features import Features
+    from deconfound.load import load
+    from deconfound.report import Result
+    from deconfound.value import Values
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AssumptionError": "errors",
+    "DataError": "errors",
+    "DeconfoundError": "errors",
+    "EvidenceError": "errors",
+    "Experiment": "data",
+    "Features": "features",
+    "Finding": "errors",
+    "Log": "data",
+    "Replay": "data",
+    "Result": "report",
+    "Study": "data",
+    "UsageError": "errors",
+    "Values": "value",
+    "evaluate": "evaluation",
+    "evaluate_families": "evaluation",
+    "load": "load",
+}
+
+__all__ = [
+    "AssumptionError",
+    "DataError",
+    "DeconfoundError",
+    "EvidenceError",
+    "Experiment",
+    "Features",
+    "Finding",
+    "Log",
+    "Replay",
+    "Result",
+    "Study",
+    "UsageError",
+    "Values",
+    "__version__",
+    "evaluate",
+    "evaluate_families",
+    "load",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: the package itself loads in milliseconds."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

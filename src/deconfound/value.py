@@ -57,7 +57,8 @@ class Values:
         Values lie in [0, 1], so cutting there loses no coverage.
         """
         half = _quantile(level) * self.error
-        return np.clip(np.column_stack([self.estimate - half, self.estimate + half]), 0.0, 1.0)
+        centre = np.where(np.isnan(self.estimate), 0.5, self.estimate)
+        return np.clip(np.column_stack([centre - half, centre + half]), 0.0, 1.0)
 
     def contrast(self, better: str, worse: str, level: float = 0.95) -> Contrast:
         """Difference of two values, its error taken from the covariance."""
@@ -71,8 +72,9 @@ class Values:
         return Contrast(better, worse, difference, error, low, high, p_value)
 
     def ranking(self) -> tuple[str, ...]:
-        """Models from best to worst; equal estimates in the order of their names."""
-        return tuple(self.models[i] for i in sorted(range(len(self.models)), key=lambda i: (-self.estimate[i], i)))
+        """Models from best to worst; equal estimates in the order of their names, unknown ones last."""
+        known = np.where(np.isnan(self.estimate), -np.inf, self.estimate)
+        return tuple(self.models[i] for i in np.argsort(-known, kind="stable"))
 
     def table(self, level: float = 0.95) -> list[dict[str, str | float]]:
         """One row a model, best first; estimates cut to [0, 1], where the truth is known to lie."""
@@ -140,6 +142,34 @@ def doubly_robust(
     return Values(tuple(models), estimate, covariance, "doubly robust")
 
 
+def experiment_alone(
+    models: Sequence[str], model: IntArray, outcome: FloatArray, propensity: FloatArray, cluster: IntArray
+) -> Values:
+    """What the experiment says without replay or log: each model's mean outcome, weighted by 1 / propensity."""
+    drawn = np.asarray(model)[:, None] == np.arange(len(models))
+    return _weighted_means(models, drawn / propensity[:, None], outcome, cluster, "experiment alone")
+
+
+def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray) -> Values:
+    """What the log says at face value: each model's mean logged outcome, as if nobody had chosen."""
+    drawn = (np.asarray(model)[:, None] == np.arange(len(models))).astype(np.float64)
+    return _weighted_means(models, drawn, outcome, None, "raw log")
+
+
+def _weighted_means(
+    models: Sequence[str], weight: FloatArray, outcome: FloatArray, cluster: IntArray | None, method: str
+) -> Values:
+    """Normalised weighted means of the outcome, one a column of weights; NaN where nothing weighs."""
+    mass = weight.mean(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = (weight * outcome[:, None]).mean(axis=0) / mass
+        influence = weight * (outcome[:, None] - estimate) / mass
+    covariance = _clustered(np.nan_to_num(influence), cluster)
+    blind = (weight > 0).sum(axis=0) < FEWEST
+    covariance[blind, blind] = np.inf
+    return Values(tuple(models), estimate, covariance, method)
+
+
 def _table(models: Sequence[str], q: FloatArray) -> FloatArray:
     q = np.asarray(q, dtype=np.float64)
     if q.ndim != 2 or q.shape[1] != len(models) or len(q) == 0:
@@ -157,5 +187,5 @@ def _clustered(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
         influence = sums
     groups = len(influence)
     if groups < 2:
-        return np.full((influence.shape[1], influence.shape[1]), np.inf)
+        return np.diag(np.full(influence.shape[1], np.inf))
     return np.asarray(influence.T @ influence / rows**2 * groups / (groups - 1))

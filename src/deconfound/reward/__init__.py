@@ -1,6 +1,6 @@
 """The estimator families. A new one is one file and one line in ``FAMILIES``."""
 
-from deconfound.reward.base import Family, Prepared, RewardFit, Sources
+from deconfound.reward.base import Basis, Family, Prepared, RewardFit, Sources
 from deconfound.reward.cvci import Cvci
 from deconfound.reward.cvci_residual import CvciResidual
 from deconfound.reward.exp_only import ExpOnly
@@ -19,6 +19,7 @@ VARIANTS = (GroundedLinear, GroundedAnchor)
 __all__ = [
     "FAMILIES",
     "VARIANTS",
+    "Basis",
     "Cvci",
     "CvciResidual",
     "ExpOnly",

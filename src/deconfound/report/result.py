@@ -1,0 +1,116 @@
+"""The answer to a study, with everything that later questions need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from deconfound.errors import DataError, Finding, Problem
+from deconfound.features import Featurizer
+from deconfound.material import replayed
+from deconfound.recommend import Policy, Recommendation
+from deconfound.reward import Family
+from deconfound.tune import Mode
+from deconfound.value import Contrast, Values
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a table brought."""
+
+    source: str
+    rows: int
+    contexts: int
+    rows_a_model: tuple[int, ...]  # in the order of the models
+    ignored: tuple[str, ...]  # columns nobody asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The family that was used, its hyperparameters, and how they were chosen."""
+
+    estimator: Family
+    mode: Mode
+    balance: float
+    psi_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Values, recommendations and findings of one evaluation.
+
+    ``values`` is the answer; ``direct`` the same reward without the experiment's correction; ``experiment`` and
+    ``raw_log`` are what those sources say alone, for comparison.
+    """
+
+    values: Values
+    direct: Values
+    experiment: Values
+    raw_log: Values
+    recommendations: tuple[Recommendation, ...]
+    findings: tuple[Finding, ...]
+    choice: Choice
+    counts: dict[str, Counts]  # log, experiment, replay
+    policy: Policy
+    featurizer: Featurizer
+    level: float
+    seed: int
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models compared."""
+        return self.values.models
+
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """Every pair of models, the one with the higher value first."""
+        pairs = combinations(self.values.ranking(), 2)
+        return tuple(self.values.contrast(better, worse, self.level) for better, worse in pairs)
+
+    def recommend(self, contexts: object) -> tuple[Recommendation, ...]:
+        """The best model for new contexts, given as a replay table of them: a file, a DataFrame or an Arrow table."""
+        from deconfound.load import load_replay
+
+        replay = load_replay(contexts, models=self.models)
+        held = set(replay.table.column_names)
+        if not set(self._needs()) <= held:
+            missing = ", ".join(sorted(set(self._needs()) - held))
+            raise DataError([Problem(replay.source, f"there is no column {missing}", "The study was fitted on it.")])
+        cells = replayed(replay, self.models, self.featurizer)
+        return self.policy.recommend(cells, self.level)
+
+    def _needs(self) -> tuple[str, ...]:
+        shape = self.featurizer.shape
+        return (*(("context", "output") if shape.reads_text else ()), *shape.columns)
+
+    def summary(self) -> str:
+        """The answer first, then what it was computed from."""
+        from deconfound.report.summary import summary
+
+        return summary(self)
+
+    def document(self) -> dict[str, Any]:
+        """Everything of the result that is not an array of coefficients, ready for JSON."""
+        from deconfound.report.document import document
+
+        return document(self)
+
+    def to_json(self, path: Path | str) -> None:
+        """Write ``document()``."""
+        from deconfound.report.document import write_json
+
+        write_json(self, Path(path))
+
+    def save(self, directory: Path | str) -> None:
+        """Keep the result so that ``Result.load`` and ``deconfound recommend`` can use it later."""
+        from deconfound.report.store import save
+
+        save(self, Path(directory))
+
+    @staticmethod
+    def load(directory: Path | str) -> Result:
+        """Read what ``save`` wrote."""
+        from deconfound.report.store import load
+
+        return load(Path(directory))

@@ -1,0 +1,142 @@
+"""A result in plain words: the answer first, then what it rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from deconfound.data import listed
+from deconfound.report.document import recommended
+from deconfound.report.result import Result
+from deconfound.value import Values
+
+
+def summary(result: Result) -> str:
+    """The whole text, ready for a terminal."""
+    parts = (_answer(result), _table(result), _apart(result), _routing(result), _basis(result), _findings(result))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _answer(result: Result) -> str:
+    best, level = result.values.ranking()[0], percent(result.level)
+    row = result.values.table(result.level)[0]
+    lines = [f"{best} is best: value {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."]
+    tied = _tied_with_best(result)
+    if tied:
+        lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
+        lines.append(f"At {level} it cannot be told apart from {listed(tied)}.")
+    return "\n".join([*lines, *_about_log(result, best)])
+
+
+def _tied_with_best(result: Result) -> list[str]:
+    best = result.values.ranking()[0]
+    return [c.worse for c in result.contrasts() if c.better == best and not c.told_apart]
+
+
+def _about_log(result: Result, best: str) -> list[str]:
+    favourite = result.raw_log.ranking()[0]
+    at = result.models.index(favourite)
+    said, true = float(result.raw_log.estimate[at]), float(result.values.estimate[at])
+    if favourite == best:
+        return [f"The raw log names the same model, at {said:.3f}."]
+    rank = result.values.ranking().index(favourite) + 1
+    return [
+        f"The raw log would have said {favourite}: {said:.3f} at face value, {true:.3f} once confounding is removed, "
+        f"which makes it number {rank} of {len(result.models)}."
+    ]
+
+
+def _table(result: Result) -> str:
+    level = percent(result.level)
+    heads = ("", "model", "value", f"{level} interval", "raw log", "log off by", "experiment alone")
+    logged, alone = _lookup(result.raw_log), _lookup(result.experiment)
+    errors = _lookup(Values(result.models, result.experiment.error, result.experiment.covariance, ""))
+    rows = []
+    for place, row in enumerate(result.values.table(result.level), start=1):
+        name, value = str(row["model"]), float(row["estimate"])
+        rows.append(
+            (
+                str(place),
+                name,
+                f"{value:.3f}",
+                f"{row['low']:.3f} to {row['high']:.3f}",
+                shown(logged[name]),
+                shown(logged[name] - value, signed=True),
+                f"{shown(alone[name])} ± {shown(errors[name])}" if math.isfinite(alone[name]) else "none",
+            )
+        )
+    return aligned([heads, *rows])
+
+
+def _lookup(values: Values) -> dict[str, float]:
+    return {name: float(x) for name, x in zip(values.models, values.estimate, strict=True)}
+
+
+def _apart(result: Result) -> str:
+    tied = [f"{c.better} and {c.worse}" for c in result.contrasts() if not c.told_apart]
+    level = percent(result.level)
+    if not tied:
+        return f"Every pair of models is told apart at {level}."
+    return f"Not told apart at {level}: {'; '.join(tied)}."
+
+
+def _routing(result: Result) -> str:
+    counts = recommended(result)
+    total, unclear = counts["contexts"], counts["cannot_tell"]
+    if not total:
+        return ""
+    clear = [f"{name} on {n:,}" for name, n in sorted(counts["clear"].items(), key=lambda item: -item[1])]
+    first = f"Of {total:,} replayed contexts the data name a best model for {total - unclear:,}"
+    return f"{first}{': ' + listed(clear) if clear else ''}; for {unclear:,} they cannot tell."
+
+
+def _basis(result: Result) -> str:
+    choice = result.choice
+    settings = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in _settings(result).items())
+    how = {"model": "held-out models", "sample": "held-out contexts", "holdout": "one hold-out", "fixed": "defaults"}
+    lines = ["Computed from"]
+    width = max(len(name) for name in result.counts)
+    for name, counts in result.counts.items():
+        line = f"  {name:<{width}}  {counts.rows:,} rows, {counts.contexts:,} contexts ({counts.source})"
+        lines.append(line + (f"; unused columns: {', '.join(counts.ignored)}" if counts.ignored else ""))
+    lines.append(f"  family {choice.estimator.name} ({settings}), chosen on {how[choice.mode]}")
+    lines.append(
+        f"  values {result.values.method}, cross-fitted by context; psi from {choice.psi_source}; seed {result.seed}"
+    )
+    return "\n".join(lines)
+
+
+def _settings(result: Result) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**asdict(result.choice.estimator), "balance": result.choice.balance}  # type: ignore[call-overload]
+
+
+def _findings(result: Result) -> str:
+    noted = [finding for finding in result.findings if finding.verdict != "pass"]
+    if not noted:
+        return ""
+    return "\n".join(["To know", *(f"  {f.verdict}: {f.message} {f.remedy}".rstrip() for f in noted)])
+
+
+def percent(level: float) -> str:
+    """0.95 as people write it."""
+    return f"{100 * level:g} %"
+
+
+def shown(value: float, signed: bool = False) -> str:
+    """Three decimals, or a dash for what is not known."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:+.3f}" if signed else f"{value:.3f}"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of equal width, names to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Iterable[str], widths: Sequence[int]) -> str:
+    cells = [cell.ljust(w) if i == 1 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+    return "  ".join(cells).rstrip()
