@@ -15,7 +15,8 @@ from deconfound.reward import ExpOnly, Family, Prepared, RewardFit
 from deconfound.tune import Tuned, Validation, choose
 
 F = TypeVar("F", bound=Family)
-Progress = Callable[[str], None]
+Progress = Callable[[str, float], None]
+"""Told the stage of the work and how much of it is done, from 0 to 1."""
 
 BALANCES = (0.1, 0.5, 0.9)
 """Shares of the surface statistics in phi that compete on the experiment."""
@@ -57,12 +58,12 @@ def cross_fit(
     rows = len(material.trial.outcome)
     cuts = _cuts(material, folds, seed)
     subsets = [cut.train for cut in cuts] if family.learns_from_experiment else []
-    fitter = _Fitter(material, family, seed, balance)
-    progress("tuning")
+    fitter = _Fitter(material, family, seed, balance, progress)
+    progress(f"tuning {family.name}", 0.0)
     *parts, final = fitter.fit([*subsets, np.arange(rows)])
-    progress("replaying")
+    progress("replaying", 0.0)
     q, prediction = _out_of_fold(material, cuts, parts or [final] * len(cuts))
-    progress("refitting")
+    progress("refitting", 0.0)
     replicates = fitter.replicates(final) if family.learns_from_experiment else ()
     return CrossFit(final, q, prediction, replicates)
 
@@ -96,6 +97,7 @@ class _Fitter(Generic[F]):
     family: F
     seed: int
     balance: float | None
+    progress: Progress
 
     def fit(self, subsets: Sequence[IntArray]) -> list[Fitted[F]]:
         """Balance, hyperparameters and reward of each subset; subsets that agree on the balance share the work."""
@@ -106,7 +108,8 @@ class _Fitter(Generic[F]):
             prepared = self._prepared(balance)
             experiment = self.material.sources(balance).experiment
             parts = [subsets[i] for i in at]
-            tuned = choose(prepared, self.family.grid(), self.family, experiment, parts, Validation(seed=self.seed))
+            validation = Validation(seed=self.seed)
+            tuned = choose(prepared, self.family.grid(), self.family, experiment, parts, validation, self._tick)
             for i, chosen in zip(at, tuned, strict=True):
                 fitted[i] = Fitted(balance, chosen, prepared.fit(chosen.estimator, subsets[i]))
         return [fitted[i] for i in range(len(subsets))]
@@ -120,6 +123,9 @@ class _Fitter(Generic[F]):
         draws = (rng.integers(len(names), size=len(names)) for _ in range(REPLICATES))
         samples = (np.concatenate([members[i] for i in draw]) for draw in draws)
         return tuple(prepared.fit(final.tuned.estimator, sample) for sample in samples)
+
+    def _tick(self, done: float) -> None:
+        self.progress(f"tuning {self.family.name}", done)
 
     def _prepared(self, balance: float) -> Prepared[F]:
         return type(self.family).prepare(self.material.sources(balance), self.family.grid())

@@ -22,7 +22,7 @@ METHODS = ("doubly robust", "direct")
 PAPER_SIX = tuple(each.name for each in FAMILIES)
 
 
-def _silent(stage: str) -> None:
+def _silent(stage: str, done: float) -> None:
     """Tell nobody."""
 
 
@@ -66,7 +66,7 @@ def evaluate_families(
     if not 0.0 < level < 1.0:
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
     _enough(study)
-    progress("reading texts")
+    progress("reading texts", 0.0)
     with one_blas_thread():
         material = Material.of(study, features or Features())
         results = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds
+from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, projection
 from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import Family, Prepared, Sources
@@ -79,6 +79,7 @@ def choose(
     experiment: Rows,
     subsets: Sequence[IntArray],
     validation: Validation,
+    tick: Callable[[float], None] = lambda _done: None,
 ) -> list[Tuned[F]]:
     """``tune`` on a preparation already made, once for each subset of the experiment's rows.
 
@@ -92,6 +93,7 @@ def choose(
     losses = np.full((len(subsets), len(listed)), np.nan)
     trains = [cut.train for plan in plans for cut in plan.cuts]
     for at, candidate in enumerate(listed):
+        tick(at / len(listed))
         predictions = iter(prepared.predict(candidate, trains))
         for row, plan in enumerate(plans):
             parts = [_loss(next(predictions), experiment, cut.held_out, plan.mode) for cut in plan.cuts]
@@ -145,10 +147,16 @@ def _folds(experiment: Rows, validation: Validation) -> tuple[tuple[Fold, ...], 
 
 
 def _anonymous(experiment: Rows) -> IntArray:
-    """Model codes in an order that renaming the models cannot change: by count, then by mean outcome."""
+    """Model codes in an order that renaming the models cannot change: by count, mean outcome, then mean features.
+
+    Balanced draws of yes-or-no outcomes leave models with equal counts and means, which only their outputs tell apart.
+    """
     assert experiment.model is not None  # noqa: S101  (the caller looked)
-    _, code, count = np.unique(experiment.model, return_inverse=True, return_counts=True)
-    mean = np.bincount(code, weights=experiment.outcomes) / count
+    _, code = np.unique(experiment.model, return_inverse=True)
+    count = np.bincount(code, weights=experiment.weights)
+    shares = experiment.weights / count[code]
+    mean = np.bincount(code, weights=shares * experiment.outcomes)
+    place = np.bincount(code, weights=shares * projection(experiment.phi, seed=3))
     rank = np.empty(len(count), dtype=np.int64)
-    rank[np.lexsort((mean, count))] = np.arange(len(count))
+    rank[np.lexsort((place, np.round(mean, 12), count))] = np.arange(len(count))
     return rank[code]

@@ -7,6 +7,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from deconfound.data import Replay
 from deconfound.errors import DataError, Finding, Problem
 from deconfound.features import Featurizer
 from deconfound.material import replayed
@@ -72,7 +73,7 @@ class Result:
         """The best model for new contexts, given as a replay table of them: a file, a DataFrame or an Arrow table."""
         from deconfound.load import load_replay
 
-        replay = load_replay(contexts, models=self.models)
+        replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
         held = set(replay.table.column_names)
         if not set(self._needs()) <= held:
             missing = ", ".join(sorted(set(self._needs()) - held))

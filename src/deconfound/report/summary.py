@@ -17,6 +17,21 @@ def summary(result: Result) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def comparison(results: Sequence[Result]) -> str:
+    """Several families' answers side by side, one column a family."""
+    names = results[0].values.ranking()
+    heads = ("", "model", *(result.choice.estimator.name for result in results))
+    looked = [_lookup(result.values) for result in results]
+    errors = [dict(zip(result.models, result.values.error, strict=True)) for result in results]
+    rows = [
+        (str(place), name, *(f"{v[name]:.3f} ± {shown(float(e[name]))}" for v, e in zip(looked, errors, strict=True)))
+        for place, name in enumerate(names, start=1)
+    ]
+    best = ["", "best", *(result.values.ranking()[0] for result in results)]
+    text = aligned([heads, *rows, best])
+    return f"{text}\n\nValues ± standard errors, {results[0].values.method}; each family tuned on its own.\n"
+
+
 def _answer(result: Result) -> str:
     best, level = result.values.ranking()[0], percent(result.level)
     row = result.values.table(result.level)[0]

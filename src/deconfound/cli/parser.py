@@ -1,0 +1,124 @@
+"""What may be typed."""
+
+from __future__ import annotations
+
+import argparse
+
+from deconfound import __version__
+
+EXIT_CODES = """exit codes: 0 fine; 1 bad data; 2 bad usage or environment; 3 the data says no (an assumption check
+failed); 4 not enough evidence"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; the work behind it is imported only when a command runs."""
+    parser = argparse.ArgumentParser(
+        prog="deconfound",
+        description="Which language model is really better, from a confounded log, a small experiment and a replay.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _demo(commands)
+    _evaluate(commands)
+    _recommend(commands)
+    return parser
+
+
+def _demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("demo", help="evaluate a built-in study and compare with its known truth")
+    parser.add_argument("--seed", type=int, default=0, help="another study of the same kind (default 0)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="also write the study's three Parquet files there")
+    _family(parser)
+    _talk(parser)
+    parser.set_defaults(run=_run_demo)
+
+
+def _evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "evaluate",
+        help="value every model from three tables",
+        description="Tables are Parquet, CSV or JSONL files (the latter two also .gz and .zst).",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("--log", required=True, metavar="FILE", help="ordinary use: context, model, output, outcome")
+    parser.add_argument("--experiment", required=True, metavar="FILE", help="the same, with the model drawn at random")
+    parser.add_argument("--replay", required=True, metavar="FILE", help="every model's output on every context")
+    _columns(parser)
+    parser.add_argument(
+        "--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="scale outcomes from LO..HI to 0..1"
+    )
+    parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows without an outcome")
+    parser.add_argument(
+        "--drop-incomplete", action="store_true", help="leave out experiment contexts that lack some model's replay"
+    )
+    _family(parser)
+    parser.add_argument(
+        "--features",
+        choices=("text", "columns", "both"),
+        help="hashed text, the feature_* columns, or both (default: text where there is any)",
+    )
+    parser.add_argument("--no-surface", action="store_true", help="leave out the surface statistics of the outputs")
+    parser.add_argument(
+        "--balance", type=float, metavar="X", help="share of the statistics in the features, 0 to 1 (default: chosen)"
+    )
+    parser.add_argument("--method", choices=("doubly-robust", "direct"), default="doubly-robust")
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="a folder keeps the result for `recommend`; FILE.json takes it as JSON"
+    )
+    _talk(parser)
+    parser.set_defaults(run=_run_evaluate)
+
+
+def _recommend(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("recommend", help="the best model for new contexts, from a kept result")
+    parser.add_argument("result", metavar="DIR", help="what `deconfound evaluate -o DIR` kept")
+    parser.add_argument("--replay", required=True, metavar="FILE", help="every model's output on the new contexts")
+    _columns(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write .csv, .jsonl, .json or .parquet")
+    _talk(parser)
+    parser.set_defaults(run=_run_recommend)
+
+
+def _columns(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="read NAME from another column, e.g. --map outcome=thumbs_up; may be repeated",
+    )
+
+
+def _family(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--family",
+        default="auto",
+        help="auto, exp-only, obs-only, representation-exp, grounded, cvci, cvci-residual, or all to compare them",
+    )
+
+
+def _talk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+
+def _run_demo(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.commands import demo
+
+    return demo(arguments)
+
+
+def _run_evaluate(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.commands import evaluate
+
+    return evaluate(arguments)
+
+
+def _run_recommend(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.commands import recommend
+
+    return recommend(arguments)

@@ -1,0 +1,73 @@
+"""A result beside a truth that is known: what the demo prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from deconfound.metrics import rmse
+from deconfound.report.result import Result
+from deconfound.report.summary import aligned, percent, shown
+from deconfound.value import Contrast, Values
+
+
+def against_truth(result: Result, truth: Mapping[str, float]) -> str:
+    """What the log says, what the experiment alone can say, what the three together say, and what is true."""
+    order = sorted(truth, key=lambda name: -truth[name])
+    level = result.level
+    heads = ("", "model", "truth", "raw log", "experiment alone", "log + experiment + replay")
+    rows = [
+        (
+            str(place),
+            name,
+            f"{truth[name]:.3f}",
+            shown(_estimate(result.raw_log, name)),
+            _spoken(result.experiment, name, level),
+            _spoken(result.values, name, level),
+        )
+        for place, name in enumerate(order, start=1)
+    ]
+    sources = (result.raw_log, result.experiment, result.values)
+    true = np.array([truth[name] for name in result.models])
+    error = ["", "error", "", *(f"{rmse(source.estimate, true):.3f}" for source in sources)]
+    best = ["", "best", order[0], *(source.ranking()[0] for source in sources)]
+    story = "\n".join(_story(result, order))
+    return f"{story}\n\n{aligned([heads, *rows, best, error])}\n\n{_legend(level)}\n\n{result.summary()}"
+
+
+def _story(result: Result, order: list[str]) -> list[str]:
+    favourite, alone, together = (s.ranking()[0] for s in (result.raw_log, result.experiment, result.values))
+    place = order.index(favourite) + 1
+    tied = [c.worse for c in _pairs(result.experiment, result.level) if not c.told_apart]
+    unsure = f", but cannot tell it from {', '.join(tied)}" if tied else ""
+    still = [c.worse for c in _pairs(result.values, result.level) if not c.told_apart]
+    sure = (
+        f", not told apart from {', '.join(still)}"
+        if still
+        else f", told apart from all others at {percent(result.level)}"
+    )
+    return [
+        f"The log's favourite is {favourite}; in truth it is number {place} of {len(order)}.",
+        f"The experiment alone favours {alone}{unsure}.",
+        f"Log, experiment and replay together say {together}{sure}. The truth is {order[0]}.",
+    ]
+
+
+def _pairs(values: Values, level: float) -> list[Contrast]:
+    best, *rest = values.ranking()
+    return [values.contrast(best, other, level) for other in rest]
+
+
+def _estimate(values: Values, name: str) -> float:
+    return float(values.estimate[values.models.index(name)])
+
+
+def _spoken(values: Values, name: str, level: float) -> str:
+    at = values.models.index(name)
+    low, high = values.interval(level)[at]
+    return f"{shown(float(values.estimate[at]))} ({low:.3f} to {high:.3f})"
+
+
+def _legend(level: float) -> str:
+    return f"In brackets {percent(level)} intervals; error is the root mean squared error over the models."
