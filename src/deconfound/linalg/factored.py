@@ -15,7 +15,8 @@ from deconfound.linalg.moments import Moments
 from deconfound.linalg.threads import in_threads
 
 EXACT = 1500  # up to this size a full eigendecomposition takes about half a second
-EXPLICIT = 6000  # up to this size the operator is kept as a matrix (288 MB) rather than applied through the rows
+EXPLICIT = 6000  # up to this size the operator may be kept as a matrix (288 MB)
+SPARSE = 0.1  # below this share of entries, applying the operator through the rows beats the matrix
 NEGLIGIBLE = 1e-13  # eigenvalues below this share of the largest are rounding noise
 PANEL = 32  # columns of a block that one thread multiplies at a time
 
@@ -133,7 +134,7 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
         values, vectors = np.linalg.eigh(_kernel(features, mean, root))
     else:
         start = centred if seen is None else np.hstack([centred, root * _centred_product(features, seen, mean)])
-        if features.shape[0] <= EXPLICIT:
+        if _worth_a_matrix(features):
             kernel = _kernel(features, mean, root)
             values, vectors = ritz(_in_panels(lambda block: kernel @ block), start, smallest)
         else:
@@ -152,6 +153,12 @@ def _centred_product(left: Matrix, right: Matrix, mean: FloatArray) -> FloatArra
     product -= np.asarray(right @ mean) - mean @ mean
     product -= np.asarray(left @ mean)[:, None]
     return np.asarray(product)
+
+
+def _worth_a_matrix(features: Matrix) -> bool:
+    rows = features.shape[0]
+    entries = features.nnz if sparse.issparse(features) else features.size
+    return bool(rows <= EXPLICIT and entries > SPARSE * rows**2)
 
 
 def _kernel(features: Matrix, mean: FloatArray, root: FloatArray) -> FloatArray:
