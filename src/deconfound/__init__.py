@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, Finding, UsageError
     from deconfound.evaluation import evaluate, evaluate_families
     from deconfound.features import Features
-    from deconfound.load import load
+    from deconfound.loading import load
     from deconfound.report import Result
     from deconfound.value import Values
 
@@ -32,7 +32,7 @@ _HOMES = {
     "Values": "value",
     "evaluate": "evaluation",
     "evaluate_families": "evaluation",
-    "load": "load",
+    "load": "loading",
 }
 
 __all__ = [

@@ -108,7 +108,8 @@ def _dense(value: object, name: str) -> FloatArray:
 def collapse(rows: Rows) -> Rows:
     """Merge rows with equal phi and psi into weighted unique rows, losing nothing that squared loss can see.
 
-    Rows that were merged keep neither model nor context: the same text may come from several models.
+    Merged rows keep no model, since several models may write the same text, and their contexts only where all rows
+    that were merged agree on theirs.
     """
     group = _equal_rows(rows)
     unique, first, inverse = np.unique(group, return_index=True, return_inverse=True)
@@ -120,7 +121,11 @@ def collapse(rows: Rows) -> Rows:
         mass = rows.outcome if rows.weight is None else rows.outcome * rows.weight
         outcome = np.bincount(inverse, weights=mass, minlength=len(unique)) / weight
     psi = None if rows.psi is None else rows.psi[first]
-    return Rows(rows.phi[first], psi=psi, outcome=outcome, weight=weight)
+    context = rows.context
+    if context is not None:
+        kept = context[first]
+        context = kept if np.array_equal(kept[inverse], context) else None
+    return Rows(rows.phi[first], psi=psi, outcome=outcome, weight=weight, context=context)
 
 
 def _equal_rows(rows: Rows) -> IntArray:
@@ -129,9 +134,9 @@ def _equal_rows(rows: Rows) -> IntArray:
     Rows are compared by one random projection first; candidates are then compared entry by entry, so that a chance
     collision can cost time but never merge different rows.
     """
-    key = _projection(rows.phi, seed=1)
+    key = projection(rows.phi, seed=1)
     if rows.psi is not None:
-        key = key + _projection(rows.psi, seed=2)
+        key = key + projection(rows.psi, seed=2)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     leader: IntArray = first[inverse].astype(np.int64)
     doubles = np.flatnonzero(leader != np.arange(len(rows)))
@@ -142,7 +147,8 @@ def _equal_rows(rows: Rows) -> IntArray:
     return leader
 
 
-def _projection(matrix: Matrix, seed: int) -> FloatArray:
+def projection(matrix: Matrix, seed: int) -> FloatArray:
+    """One random coordinate of each row, the same wherever the row stands."""
     direction = np.random.default_rng(seed).standard_normal(matrix.shape[1])
     if sparse.issparse(matrix):
         return np.asarray(matrix @ direction)

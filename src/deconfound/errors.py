@@ -1,10 +1,10 @@
 """What can go wrong, and the exit code each kind ends in.
 
-    DeconfoundError
-    ├── DataError         1  the tables are not what they must be; lists every problem found
-    ├── UsageError        2  wrong arguments or a missing environment
-    ├── AssumptionError   3  the data says no: an assumption check failed
-    └── EvidenceError     4  too little evidence to answer
+DeconfoundError
+├── DataError         1  the tables are not what they must be; lists every problem found
+├── UsageError        2  wrong arguments or a missing environment
+├── AssumptionError   3  the data says no: an assumption check failed
+└── EvidenceError     4  too little evidence to answer
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from deconfound.data import Study, quoted
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.evaluation import PAPER_SIX, evaluate_families
 from deconfound.features import Features, Source
-from deconfound.load import load
+from deconfound.loading import load
 from deconfound.report import Result
 from deconfound.report.document import document, to_text
 from deconfound.report.summary import comparison
@@ -45,7 +45,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
 
 def recommend(arguments: argparse.Namespace) -> int:
     """A kept result and a replay of new contexts in, the best model of each out."""
-    from deconfound.load import load_replay
+    from deconfound.loading import load_replay
 
     result = Result.load(arguments.result)
     replay = load_replay(arguments.replay, columns=_mapping(arguments.map), models=result.models)

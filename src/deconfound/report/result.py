@@ -71,7 +71,7 @@ class Result:
 
     def recommend(self, contexts: object) -> tuple[Recommendation, ...]:
         """The best model for new contexts, given as a replay table of them: a file, a DataFrame or an Arrow table."""
-        from deconfound.load import load_replay
+        from deconfound.loading import load_replay
 
         replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
         held = set(replay.table.column_names)

@@ -1,0 +1,5 @@
+"""Files and data frames of every supported kind -> Study; the only reader of user files."""
+
+from deconfound.loading.study import load, load_replay
+
+__all__ = ["load", "load_replay"]
