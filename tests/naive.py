@@ -1,0 +1,176 @@
+"""Naive twins: the formulas written down once more, dense and slow, with no kernel of the package.
+
+Every fit is one least-squares problem on rows stacked one under the other: observations scaled by the root of their
+weight, then the penalty as rows of its own. The only things borrowed are ``Rows`` and the cutting of folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deconfound.design import Fold, Rows, group_folds
+
+Array = NDArray[np.float64]
+Line = tuple[Array, float]
+
+
+def dense(matrix: Any) -> Array:
+    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
+
+
+def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> Line:
+    """Minimise sum weight (target - features'w - b)^2 + penalty w'w; the intercept goes free."""
+    columns = features.shape[1]
+    root = np.sqrt(weight)
+    rows = np.column_stack([features, np.ones(len(features))]) * root[:, None]
+    ridge = np.column_stack([np.sqrt(penalty) * np.eye(columns), np.zeros(columns)])
+    stacked = np.linalg.lstsq(np.vstack([rows, ridge]), np.concatenate([root * target, np.zeros(columns)]), rcond=None)[
+        0
+    ]
+    return stacked[:-1], float(stacked[-1])
+
+
+def line(fit: Line, features: Array) -> Array:
+    return np.asarray(features @ fit[0] + fit[1])
+
+
+def clip(values: Array) -> Array:
+    return np.minimum(np.maximum(values, 0.0), 1.0)
+
+
+def bend(psi: Array, basis: str) -> Array:
+    return psi if basis == "linear" else np.column_stack([psi, psi**2])
+
+
+def f_obs(log: Rows, penalty: float) -> Callable[[Rows], Array]:
+    fit = least_squares(dense(log.phi), log.outcomes, log.weights, penalty)
+    return lambda rows: clip(line(fit, dense(rows.phi)))
+
+
+def exp_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
+    fit = least_squares(dense(experiment.phi), experiment.outcomes, experiment.weights, c.penalty)
+    return clip(line(fit, dense(rows.phi)))
+
+
+def obs_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
+    return f_obs(log, c.penalty)(rows)
+
+
+def representation_exp(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
+    fit = least_squares(experiment.proxies, experiment.outcomes, experiment.weights, c.penalty)
+    return clip(line(fit, rows.proxies))
+
+
+def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> Line:
+    (x_log, y_log, w_log), (x_exp, y_exp, w_exp) = log, experiment
+    weight = np.concatenate([c.pooling * w_log / w_log.sum(), (1 - c.pooling) * w_exp / w_exp.sum()])
+    return least_squares(np.vstack([x_log, x_exp]), np.concatenate([y_log, y_exp]), weight, c.penalty)
+
+
+def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    sides = [(dense(side.phi), side.outcomes, side.weights) for side in (log, experiment)]
+    return clip(line(_pooled(c, *sides), dense(rows.phi)))
+
+
+def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    base = f_obs(log, c.log_penalty)
+    sides = [(side.proxies, side.outcomes - base(side), side.weights) for side in (log, experiment)]
+    return clip(base(rows) + line(_pooled(c, *sides), rows.proxies))
+
+
+def _correction(basis: str, c: Any, base: Callable[[Rows], Array], experiment: Rows) -> Callable[[Rows], Array]:
+    bias = base(experiment) - experiment.outcomes
+    fit = least_squares(bend(experiment.proxies, basis), bias, experiment.weights, c.penalty)
+    return lambda rows: line(fit, bend(rows.proxies, basis))
+
+
+def grounded(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    base = f_obs(log, c.log_penalty)
+    return clip(base(rows) - c.strength * _correction(c.basis, c, base, experiment)(rows))
+
+
+def grounded_linear(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    base = f_obs(log, c.log_penalty)
+    return clip(base(rows) - c.strength * _correction("linear", c, base, experiment)(rows))
+
+
+def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    """Four rows of sources and anchors, two unknowns."""
+    base = f_obs(log, c.log_penalty)
+    direction = _correction(c.basis, c, base, experiment)
+    pieces = [
+        (c.pooling * log.weights / log.count, cross_fitted(log, c.log_penalty), direction(log), log.outcomes),
+        (
+            (1 - c.pooling) * experiment.weights / experiment.count,
+            base(experiment),
+            direction(experiment),
+            experiment.outcomes,
+        ),
+        (np.array([c.baseline_anchor]), np.ones(1), np.zeros(1), np.ones(1)),
+        (np.array([c.strength_anchor]), np.zeros(1), -np.ones(1), np.array([c.strength])),
+    ]
+    root = np.sqrt(np.concatenate([weight for weight, _, _, _ in pieces]))
+    design = np.vstack([np.column_stack([b, -h]) for _, b, h, _ in pieces]) * root[:, None]
+    target = np.concatenate([y for _, _, _, y in pieces]) * root
+    b, alpha = np.linalg.lstsq(design, target, rcond=None)[0]
+    return clip(b * base(rows) - alpha * direction(rows))
+
+
+def cross_fitted(log: Rows, penalty: float) -> Array:
+    """f_obs from the folds without a row's context; rows without a context count as one when they are equal."""
+    group = equal_rows(log) if log.context is None else log.context
+    honest = np.full(len(log), np.nan)
+    for fold in group_folds(group, 5, seed=0):
+        honest[fold.held_out] = f_obs(log.take(fold.train), penalty)(log.take(fold.held_out))
+    return honest
+
+
+def equal_rows(rows: Rows) -> NDArray[np.int64]:
+    """Number of the first row with the same phi and psi."""
+    seen: dict[bytes, int] = {}
+    both = np.ascontiguousarray(np.column_stack([dense(rows.phi), rows.proxies]) + 0.0)
+    return np.array([seen.setdefault(row.tobytes(), at) for at, row in enumerate(both)])
+
+
+TWINS: dict[str, Callable[[Any, Rows, Rows, Rows], Array]] = {
+    "exp-only": exp_only,
+    "obs-only": obs_only,
+    "representation-exp": representation_exp,
+    "grounded": grounded,
+    "grounded-linear": grounded_linear,
+    "grounded-anchor": grounded_anchor,
+    "cvci": cvci,
+    "cvci-residual": cvci_residual,
+}
+
+
+def predict(candidate: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
+    return TWINS[candidate.name](candidate, log, experiment, rows)
+
+
+def tuned_losses(
+    candidates: Sequence[Any], log: Rows, experiment: Rows, cuts: Sequence[Fold], *, by_model: bool
+) -> Array:
+    """Refit every candidate in every fold from nothing and average the folds' losses."""
+    losses = np.zeros((len(candidates), len(cuts)))
+    for i, candidate in enumerate(candidates):
+        for k, cut in enumerate(cuts):
+            held_out = experiment.take(cut.held_out)
+            error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.outcomes
+            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weights)
+    return np.asarray(losses.mean(axis=1))
+
+
+def model_loss(error: Array, held_out: Rows) -> float:
+    """sum_a omega_a (mean prediction - mean outcome)^2, omega_a proportional to the count of model a."""
+    assert held_out.model is not None
+    total = 0.0
+    for model in set(held_out.model.tolist()):
+        mine = held_out.model == model
+        weight = held_out.weights[mine]
+        total += weight.sum() * float(np.average(error[mine], weights=weight)) ** 2
+    return total / held_out.count

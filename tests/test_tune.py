@@ -1,0 +1,282 @@
+"""Tuning: the losses of a plain loop, the folds it may use, and how ties and too little data end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import naive
+import numpy as np
+import pytest
+from making import TALL, WIDE, Pair, Shape, make, shuffled
+
+from deconfound.design import FloatArray, IntArray, Rows, group_folds
+from deconfound.errors import UsageError
+from deconfound.linalg import factored
+from deconfound.reward import (
+    FAMILIES,
+    VARIANTS,
+    Cvci,
+    CvciResidual,
+    ExpOnly,
+    Grounded,
+    GroundedAnchor,
+    GroundedLinear,
+    Sources,
+)
+from deconfound.tune import Validation, best_candidate, choose, tune
+
+AGREE = 1e-9
+SEVERAL: tuple[tuple[Any, ...], ...] = (
+    (ExpOnly(0.1), ExpOnly(10.0)),
+    (Cvci(0.0, 1e-3), Cvci(0.3, 1e-2), Cvci(0.85, 1e-2), Cvci(1.0, 1e-1)),
+    (CvciResidual(0.0, 1e-2), CvciResidual(0.5, 1.0), CvciResidual(1.0, 0.1, 5.0)),
+    (Grounded(strength=0.2), Grounded("quadratic", 100.0), Grounded(penalty=1e-2, log_penalty=9.0)),
+    (GroundedLinear(strength=0.1), GroundedLinear(strength=0.9)),
+    (GroundedAnchor(pooling=0.3), GroundedAnchor("quadratic", pooling=0.0)),
+)
+
+
+@pytest.mark.parametrize("candidates", SEVERAL, ids=lambda several: several[0].name)
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=["tall", "wide"])
+@pytest.mark.parametrize("stored", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_losses_equal_those_of_a_plain_loop(candidates: Any, shape: Shape, stored: bool, weighted: bool) -> None:
+    """The made models have counts that grow with their code, so folds by code are the tuner's folds."""
+    pair = make(replace(shape, sparse=stored, weighted=False), seed=4)
+    if weighted:
+        pair = replace(pair, log=make(replace(shape, sparse=stored, weighted=True), seed=4).log)
+    log, experiment = pair.log, pair.experiment
+    assert experiment.model is not None
+    assert experiment.context is not None
+    for by, group in (("model", experiment.model), ("sample", experiment.context)):
+        tuned = tune(candidates[0], log, experiment, by=by, seed=7, candidates=candidates)  # type: ignore[arg-type]
+        cuts = group_folds(group, 5, seed=7)
+        twin = naive.tuned_losses(candidates, log, experiment, cuts, by_model=by == "model")
+        np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=AGREE)
+        assert tuned.mode == by
+        assert tuned.estimator == candidates[int(np.argmin(twin))]
+
+
+@pytest.mark.parametrize("limits", [(3, 6000), (3, 3)], ids=["explicit", "implicit"])
+@pytest.mark.parametrize("shape", [TALL, WIDE], ids=["tall", "wide"])
+def test_losses_hold_on_the_large_problem_paths(
+    limits: tuple[int, int], shape: Shape, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(factored, "EXACT", limits[0])
+    monkeypatch.setattr(factored, "EXPLICIT", limits[1])
+    pair = make(replace(shape, sparse=True), seed=5)
+    candidates = tuple(Cvci(pooling, p) for p in (1e-3, 1e-1) for pooling in (0.0, 0.05, 0.5, 1.0))
+    assert pair.experiment.model is not None
+    cuts = group_folds(pair.experiment.model, 5, seed=0)
+    twin = naive.tuned_losses(candidates, pair.log, pair.experiment, cuts, by_model=True)
+    found = tune(Cvci(), pair.log, pair.experiment, candidates=candidates).losses
+    np.testing.assert_allclose(found, twin, rtol=0, atol=1e-8)
+
+
+def test_the_whole_grid_of_cvci_equals_a_plain_loop(pair: Pair) -> None:
+    tuned = tune(Cvci(), pair.log, pair.experiment, folds=3, seed=1)
+    assert pair.experiment.model is not None
+    cuts = group_folds(pair.experiment.model, 3, seed=1)
+    twin = naive.tuned_losses(Cvci().grid(), pair.log, pair.experiment, cuts, by_model=True)
+    assert len(tuned.candidates) == 63
+    np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=AGREE)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A stand-in family that predicts one constant."""
+
+    name: ClassVar[str] = "guess"
+    learns_from_experiment: ClassVar[bool] = False
+    level: float = 0.5
+
+    def rigidity(self) -> tuple[float, ...]:
+        return (self.level,)
+
+
+@dataclass
+class Guesses:
+    """Its preparation, which remembers what it was trained on."""
+
+    rows: int
+    trains: list[IntArray] = field(default_factory=list)
+
+    def predict(self, candidate: Guess, trains: Sequence[IntArray]) -> list[FloatArray]:
+        self.trains = list(trains)
+        return [np.full(self.rows, candidate.level) for _ in trains]
+
+
+DEFAULT: Any = Guess(0.25)
+
+
+def tried(experiment: Rows, by: Any, folds: int = 5, among: IntArray | None = None) -> tuple[Any, Any]:
+    prepared: Any = Guesses(len(experiment))
+    several: Any = (Guess(0.0), Guess(0.5))
+    picked = np.arange(len(experiment)) if among is None else among
+    return prepared, choose(prepared, several, DEFAULT, experiment, [picked], Validation(folds, by))[0]
+
+
+def small(model: list[int], outcome: list[float], context: list[int] | None = None) -> Rows:
+    codes = None if context is None else np.array(context)
+    return Rows(np.eye(len(model)), outcome=np.array(outcome), model=np.array(model), context=codes)
+
+
+def test_the_model_level_loss_is_the_papers_formula() -> None:
+    """Two folds. With models 0 and 1 in one fold: weights 3/4 and 1/4, errors of means 0 - 1/3 and 0 - 1."""
+    experiment = small([0, 0, 0, 1], [1.0, 0.0, 0.0, 1.0])
+    assert naive.model_loss(-experiment.outcomes, experiment) == pytest.approx(3 / 4 / 9 + 1 / 4)
+    _, tuned = tried(experiment, "model", folds=2)
+    assert tuned.mode == "model"
+    alone = [(1 / 3) ** 2, 1.0], [(0.5 - 1 / 3) ** 2, 0.25]
+    np.testing.assert_allclose(tuned.losses, [np.mean(fold) for fold in alone])
+
+
+def test_held_out_models_of_one_fold_are_weighted_by_their_counts() -> None:
+    """Four models in two folds: every fold averages its two models by count, then the folds count alike."""
+    model = [0] + [1] * 2 + [2] * 3 + [3] * 4
+    outcome = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+    experiment = small(model, outcome)
+    mean, count = {0: 1.0, 1: 0.5, 2: 1 / 3, 3: 0.75}, {0: 1, 1: 2, 2: 3, 3: 4}
+    _, tuned = tried(experiment, "model", folds=2)
+    expected = []
+    for cut in group_folds(np.array(model), 2, seed=0):
+        held = sorted(set(np.array(model)[cut.held_out].tolist()))
+        assert len(held) == 2
+        expected.append(sum(count[a] * mean[a] ** 2 for a in held) / sum(count[a] for a in held))
+    assert tuned.losses[0] == pytest.approx(np.mean(expected))
+
+
+def test_a_weighted_experiment_row_counts_as_its_repeats() -> None:
+    model, outcome = [0, 0, 1, 2], [1.0, 0.0, 1.0, 0.0]
+    weighted = replace(small(model, outcome), weight=np.array([1.0, 3.0, 5.0, 6.0]))
+    spread = small([0] * 4 + [1] * 5 + [2] * 6, [1.0] + [0.0] * 3 + [1.0] * 5 + [0.0] * 6)
+    np.testing.assert_allclose(tried(weighted, "model", 3)[1].losses, tried(spread, "model", 3)[1].losses)
+    context = [0, 0, 1, 2]
+    sampled = replace(weighted, context=np.array(context))
+    written_out = replace(spread, context=np.array([0] * 4 + [1] * 5 + [2] * 6))
+    np.testing.assert_allclose(tried(sampled, "sample", 3)[1].losses, tried(written_out, "sample", 3)[1].losses)
+
+
+def test_too_few_models_fall_back_to_samples_and_say_so() -> None:
+    experiment = small([0, 1, 2, 3] * 5, [0.0, 1.0] * 10)
+    assert tried(experiment, "model", folds=5)[1].mode == "sample"
+    assert tried(experiment, "model", folds=4)[1].mode == "model"
+    assert tried(replace(experiment, model=None), "model")[1].mode == "sample"
+
+
+def test_only_the_models_among_the_rows_in_use_count() -> None:
+    experiment = small([0, 1, 2, 3, 4] * 4, [0.0, 1.0] * 10)
+    assert tried(experiment, "model")[1].mode == "model"
+    assert experiment.model is not None
+    among = np.flatnonzero(experiment.model != 4)
+    prepared, tuned = tried(experiment, "model", among=among)
+    assert tuned.mode == "sample"
+    assert all(set(train) <= set(among) for train in prepared.trains)
+
+
+@pytest.mark.parametrize("by", ["sample", "holdout"])
+def test_sample_folds_keep_each_context_whole(by: str) -> None:
+    context = np.repeat(np.arange(8), 3)
+    experiment = small([0] * 24, [0.0, 1.0] * 12, context=np.random.default_rng(0).permutation(context).tolist())
+    assert experiment.context is not None
+    prepared, tuned = tried(experiment, by)
+    assert tuned.mode == by
+    assert len(prepared.trains) == (5 if by == "sample" else 1)
+    for train in prepared.trains:
+        held_out = np.setdiff1d(np.arange(24), train)
+        assert 0 < len(held_out) < 12
+        assert not set(experiment.context[train]) & set(experiment.context[held_out])
+
+
+def test_nothing_to_compare_and_nothing_to_compare_it_on_are_both_fixed() -> None:
+    pair = make(TALL)
+    tuned = tune(ExpOnly(0.7), pair.log, pair.experiment)
+    assert (tuned.mode, tuned.estimator) == ("fixed", ExpOnly(0.7))
+    assert np.isnan(tuned.losses).all()
+    one_context = small([0, 1], [0.0, 1.0], context=[3, 3])
+    uncut = tried(one_context, "sample")[1]
+    assert (uncut.mode, uncut.estimator) == ("fixed", DEFAULT)
+    assert np.isnan(uncut.losses).all()
+    lonely = tune(Cvci(0.3, 0.2), pair.log, pair.experiment.take(np.array([4])))
+    assert (lonely.mode, lonely.estimator) == ("fixed", Cvci(0.3, 0.2))
+
+
+def test_an_unknown_way_of_cutting_is_refused() -> None:
+    with pytest.raises(UsageError, match="by must be"):
+        tried(small([0, 1], [0.0, 1.0]), "row")
+    with pytest.raises(UsageError, match="at least 2 folds"):
+        tried(small([0, 1], [0.0, 1.0]), "sample", folds=1)
+
+
+def test_tuning_many_subsets_at_once_is_tuning_each_alone(pair: Pair) -> None:
+    subsets = [np.arange(0, len(pair.experiment), 2), np.arange(9), np.arange(len(pair.experiment)), np.array([2])]
+    candidates = (Cvci(0.2, 0.1), Cvci(0.8, 0.01))
+    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), candidates)
+    together = choose(prepared, candidates, Cvci(), pair.experiment, subsets, Validation(4, "model", 5))
+    for subset, found in zip(subsets, together, strict=True):
+        alone = tune(Cvci(), pair.log, pair.experiment.take(subset), 4, seed=5, candidates=candidates)
+        assert (found.mode, found.estimator) == (alone.mode, alone.estimator)
+        np.testing.assert_allclose(found.losses, alone.losses, rtol=0, atol=AGREE)
+    assert {found.mode for found in together} == {"model", "fixed"} | {together[1].mode}
+
+
+@pytest.mark.parametrize("family", FAMILIES + VARIANTS, ids=lambda family: family.name)
+def test_ties_go_to_the_more_regularized_candidate(family: Any) -> None:
+    """Where every outcome is one constant every candidate predicts it, and only regularization can decide."""
+    pair = make(TALL)
+    log = replace(pair.log, outcome=np.full(len(pair.log), 0.5))
+    experiment = replace(pair.experiment, outcome=np.full(len(pair.experiment), 0.5))
+    chosen = tune(family(), log, experiment).estimator
+    assert chosen == max(family().grid(), key=lambda candidate: candidate.rigidity())
+    if family in (Cvci, CvciResidual):
+        assert (chosen.penalty, chosen.pooling) == (max(c.penalty for c in family().grid()), 1.0)
+    if family in (Grounded, GroundedLinear):
+        assert chosen.strength == 0.0
+
+
+def test_only_losses_equal_up_to_rounding_are_tied() -> None:
+    weak, strong = Cvci(0.5, 1e-3), Cvci(0.5, 1e-1)
+    assert best_candidate(np.array([0.2, 0.2 * (1 + 1e-12)]), [weak, strong]) == 1
+    assert best_candidate(np.array([0.2, 0.2 * (1 + 1e-6)]), [weak, strong]) == 0
+    assert best_candidate(np.array([0.2 * (1 + 1e-6), 0.2]), [weak, strong]) == 1
+    assert best_candidate(np.array([1.0, 1.0, 1.0]), [Cvci(0.2, 0.1), Cvci(0.9, 0.1), Cvci(0.4, 0.1)]) == 1
+
+
+def renamed(rows: Rows, seed: int) -> Rows:
+    assert rows.model is not None
+    return replace(rows, model=np.random.default_rng(seed).permutation(50)[rows.model])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_renaming_the_models_changes_nothing(pair: Pair, seed: int) -> None:
+    before = tune(Cvci(), pair.log, pair.experiment)
+    after = tune(Cvci(), pair.log, renamed(pair.experiment, seed))
+    assert after.estimator == before.estimator
+    assert np.array_equal(after.losses, before.losses)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_renaming_models_that_did_equally_well_equally_often_changes_nothing(seed: int) -> None:
+    """Balanced draws of yes-or-no outcomes often leave two models with the same count and mean."""
+    pair = make(replace(TALL, experiment=48))
+    balanced = replace(pair.experiment, model=np.arange(48) % 6, outcome=(np.arange(48) // 6 % 2).astype(float))
+    before = tune(Cvci(), pair.log, balanced)
+    for experiment in (renamed(balanced, seed), shuffled(balanced, seed)):
+        after = tune(Cvci(), pair.log, experiment)
+        assert after.estimator == before.estimator
+        np.testing.assert_allclose(after.losses, before.losses, rtol=1e-9)
+
+
+def test_the_order_of_rows_changes_no_model_level_loss(pair: Pair) -> None:
+    before = tune(Cvci(), pair.log, pair.experiment)
+    after = tune(Cvci(), shuffled(pair.log, 1), shuffled(pair.experiment, 2))
+    np.testing.assert_allclose(after.losses, before.losses, rtol=1e-9)
+    assert after.estimator == before.estimator
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_folds(pair: Pair) -> None:
+    one, again, other = (tune(Cvci(), pair.log, pair.experiment, by="sample", seed=seed) for seed in (1, 1, 2))
+    assert one.losses.tobytes() == again.losses.tobytes()
+    assert not np.allclose(one.losses, other.losses, rtol=1e-6)

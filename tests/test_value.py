@@ -1,0 +1,218 @@
+"""Values against naive loops; contrasts and intervals by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from deconfound.design import FloatArray, IntArray
+from deconfound.errors import UsageError
+from deconfound.value import Values, direct, doubly_robust, experiment_alone, raw_log
+
+MODELS = ("ant", "bee", "cat")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One simulated experiment and a reward for it."""
+
+    q: FloatArray
+    model: IntArray
+    outcome: FloatArray
+    prediction: FloatArray
+    propensity: FloatArray
+    cluster: IntArray
+
+
+def table(seed: int = 0, rows: int = 40) -> Drawn:
+    """Numbers without meaning, for comparing formulas."""
+    rng = np.random.default_rng(seed)
+    return Drawn(
+        rng.random((rows, 3)),
+        rng.integers(0, 3, rows),
+        rng.random(rows),
+        rng.random(rows),
+        rng.uniform(0.1, 0.9, rows),
+        rng.integers(0, 9, rows),
+    )
+
+
+def naive_influence(t: Drawn, propensity: FloatArray) -> FloatArray:
+    rows, models = t.q.shape
+    found = np.zeros((rows, models))
+    for j in range(rows):
+        for a in range(models):
+            found[j, a] = t.q[j, a]
+            if t.model[j] == a:
+                found[j, a] += (t.outcome[j] - t.prediction[j]) / propensity[j]
+    return found
+
+
+def naive_covariance(influence: FloatArray, cluster: IntArray) -> FloatArray:
+    """sum over clusters of s s' / n^2 * g / (g - 1), s the cluster's sum of centred influence values."""
+    rows, models = influence.shape
+    total, names = np.zeros((models, models)), sorted(set(cluster.tolist()))
+    for name in names:
+        s = np.zeros(models)
+        for j in range(rows):
+            if cluster[j] == name:
+                s += influence[j] - influence.mean(axis=0)
+        total += np.outer(s, s)
+    return np.asarray(total / rows**2 * len(names) / (len(names) - 1))
+
+
+@pytest.mark.parametrize("declared", [False, True], ids=["uniform", "declared"])
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "clusters"])
+def test_doubly_robust_equals_a_naive_loop(declared: bool, grouped: bool) -> None:
+    t = table()
+    propensity = t.propensity if declared else None
+    cluster = t.cluster if grouped else None
+    found = doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, propensity, cluster)
+    influence = naive_influence(t, t.propensity if declared else np.full(40, 1 / 3))
+    np.testing.assert_allclose(found.estimate, influence.mean(axis=0), atol=1e-12)
+    expected = naive_covariance(influence, t.cluster if grouped else np.arange(40))
+    np.testing.assert_allclose(found.covariance, expected, atol=1e-12)
+
+
+def test_direct_equals_a_naive_loop_and_ignores_how_clusters_are_numbered() -> None:
+    t = table()
+    np.testing.assert_allclose(direct(MODELS, t.q).estimate, t.q.mean(axis=0))
+    np.testing.assert_allclose(direct(MODELS, t.q).covariance, np.cov(t.q.T) / 40, atol=1e-12)
+    found = direct(MODELS, t.q, cluster=1000 - 7 * t.cluster)
+    np.testing.assert_allclose(found.covariance, naive_covariance(t.q, t.cluster), atol=1e-12)
+
+
+def test_a_cluster_for_every_row_is_no_cluster_at_all() -> None:
+    t = table()
+    each = doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, cluster=np.arange(40)[::-1])
+    none = doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction)
+    np.testing.assert_allclose(each.covariance, none.covariance, atol=1e-15)
+
+
+def test_rows_written_twice_under_their_cluster_carry_no_more_certainty() -> None:
+    t = table()
+    once = direct(MODELS, t.q, cluster=t.cluster)
+    twice = direct(MODELS, np.repeat(t.q, 2, axis=0), cluster=np.repeat(t.cluster, 2))
+    np.testing.assert_allclose(twice.covariance, once.covariance, atol=1e-15)
+    assert (direct(MODELS, np.repeat(t.q, 2, axis=0)).error < direct(MODELS, t.q).error).all()
+
+
+def test_a_perfect_reward_leaves_direct_and_doubly_robust_the_same() -> None:
+    t = table()
+    robust = doubly_robust(MODELS, t.q, t.model, t.prediction, t.prediction, t.propensity)
+    np.testing.assert_allclose(robust.estimate, direct(MODELS, t.q).estimate)
+    np.testing.assert_allclose(robust.covariance, direct(MODELS, t.q).covariance)
+
+
+def test_a_contrast_takes_its_error_from_the_covariance() -> None:
+    covariance = np.array([[0.04, 0.03, 0.0], [0.03, 0.05, 0.0], [0.0, 0.0, 0.01]])
+    values = Values(MODELS, np.array([0.6, 0.5, 0.2]), covariance, "by hand")
+    found = values.contrast("ant", "bee", level=0.9)
+    assert found.difference == pytest.approx(0.1)
+    assert found.error == pytest.approx(np.sqrt(0.04 + 0.05 - 0.06))
+    half = norm.ppf(0.95) * found.error
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half))
+    assert found.p_value == pytest.approx(2 * norm.sf(0.1 / found.error))
+    assert not found.told_apart
+    back = values.contrast("bee", "ant", level=0.9)
+    assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
+
+
+def test_models_that_share_their_luck_are_told_apart_where_separate_intervals_overlap() -> None:
+    luck = np.random.default_rng(0).uniform(0, 0.8, 50)
+    values = direct(("ant", "bee"), np.column_stack([luck + 0.02, luck + 0.01 * np.sin(np.arange(50))]))
+    low, high = values.interval()[0, 0], values.interval()[1, 1]
+    assert low < high
+    assert values.contrast("ant", "bee").told_apart
+
+
+def test_the_same_model_against_itself_differs_by_nothing() -> None:
+    t = table()
+    found = direct(MODELS, t.q).contrast("bee", "bee")
+    assert (found.difference, found.error, found.p_value) == (0.0, 0.0, 1.0)
+    assert not found.told_apart
+
+
+def test_intervals_stay_inside_the_unit_interval_and_grow_with_their_level() -> None:
+    values = Values(MODELS, np.array([1.02, 0.5, -0.3]), np.diag([0.01, 0.01, 0.01]), "by hand")
+    interval = values.interval(0.95)
+    assert interval.min() >= 0
+    assert interval.max() <= 1
+    np.testing.assert_allclose(interval[1], [0.5 - 1.959964 * 0.1, 0.5 + 1.959964 * 0.1], atol=1e-6)
+    assert np.ptp(values.interval(0.99)[1]) > np.ptp(values.interval(0.5)[1])
+    assert [row["model"] for row in values.table()] == ["ant", "bee", "cat"]
+    assert [row["estimate"] for row in values.table()] == [1.0, 0.5, 0.0]
+    for wrong in (0.0, 1.0, 95.0):
+        with pytest.raises(UsageError, match="level"):
+            values.interval(wrong)
+
+
+@pytest.mark.parametrize("times", [0, 1])
+def test_a_model_drawn_less_than_twice_has_no_known_error(times: int) -> None:
+    t = table(rows=30)
+    model = np.where(np.arange(30) < times, 2, np.arange(30) % 2)
+    found = doubly_robust(MODELS, t.q, model, t.outcome, t.prediction)
+    assert np.isinf(found.error[2])
+    assert np.isfinite(found.error[:2]).all()
+    assert found.interval()[2].tolist() == [0.0, 1.0]
+    against = found.contrast("ant", "cat")
+    assert (against.low, against.high, against.p_value) == (-1.0, 1.0, 1.0)
+    assert np.isfinite(found.contrast("ant", "bee").error)
+
+
+def test_a_single_cluster_says_nothing_about_any_error() -> None:
+    t = table()
+    found = direct(MODELS, t.q, cluster=np.zeros(40, dtype=int))
+    assert found.interval().tolist() == [[0.0, 1.0]] * 3
+    against = found.contrast("ant", "bee")
+    assert (against.low, against.high) == (-1.0, 1.0)
+    assert not against.told_apart
+
+
+def test_what_cannot_be_a_value_is_refused() -> None:
+    t = table()
+    with pytest.raises(UsageError, match="3 columns"):
+        direct(MODELS, t.q[:, :2])
+    with pytest.raises(UsageError, match="one row a context"):
+        direct(MODELS, t.q[:0])
+    with pytest.raises(UsageError, match="propensity"):
+        doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, np.where(t.model == 1, 0.0, 0.5))
+    with pytest.raises(UsageError, match='"dog"'):
+        direct(MODELS, t.q).contrast("ant", "dog")
+
+
+def test_a_ranking_follows_the_estimates_and_keeps_equals_in_order() -> None:
+    assert Values(MODELS, np.array([0.2, 0.9, 0.2]), np.eye(3), "by hand").ranking() == ("bee", "ant", "cat")
+
+
+def test_the_raw_log_is_each_models_mean_with_its_textbook_error() -> None:
+    t = table(rows=60)
+    found = raw_log(MODELS, t.model, t.outcome)
+    for a in range(3):
+        mine = t.outcome[t.model == a]
+        assert found.estimate[a] == pytest.approx(mine.mean())
+        assert found.error[a] == pytest.approx(np.sqrt(mine.var() / len(mine) * 60 / 59))
+    assert np.abs(found.covariance - np.diag(np.diag(found.covariance))).max() < 1e-15
+
+
+def test_the_experiment_alone_weighs_outcomes_by_how_rarely_their_model_was_drawn() -> None:
+    """Normalised weights, linearised: influence_j = w_j (y_j - mean) / mean(w), summed by cluster."""
+    t = table(rows=60)
+    found = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+    influence = np.zeros((60, 3))
+    for a in range(3):
+        weight = np.where(t.model == a, 1 / t.propensity, 0.0)
+        mean = np.average(t.outcome, weights=weight)
+        assert found.estimate[a] == pytest.approx(mean)
+        influence[:, a] = weight * (t.outcome - mean) / weight.mean()
+    np.testing.assert_allclose(found.covariance, naive_covariance(influence, t.cluster), atol=1e-12)
+
+
+def test_a_model_that_never_occurs_has_no_estimate_and_stands_last() -> None:
+    found = raw_log(MODELS, np.array([0, 0, 2, 2]), np.array([0.0, 0.4, 1.0, 0.5]))
+    assert np.isnan(found.estimate[1])
+    assert found.ranking() == ("cat", "ant", "bee")
+    assert found.interval()[1].tolist() == [0.0, 1.0]
