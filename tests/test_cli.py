@@ -30,7 +30,9 @@ def folder(tmp_path_factory) -> Path:
 
 
 def evaluate(folder: Path, *more: str) -> list[str]:
-    tables = [part for name in ("log", "experiment", "replay") for part in (f"--{name}", str(folder / f"{name}.parquet"))]
+    tables = [
+        part for name in ("log", "experiment", "replay") for part in (f"--{name}", str(folder / f"{name}.parquet"))
+    ]
     return ["evaluate", *tables, "-q", *more]
 
 
@@ -53,7 +55,17 @@ def test_json_holds_everything_and_nothing_else_is_printed(folder, capsys):
     assert main(evaluate(folder, "--json")) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["best"] == document["values"]["table"][0]["model"]
-    wanted = {"values", "direct", "experiment", "raw_log", "contrasts", "choice", "counts", "findings", "recommendations"}
+    wanted = {
+        "values",
+        "direct",
+        "experiment",
+        "raw_log",
+        "contrasts",
+        "choice",
+        "counts",
+        "findings",
+        "recommendations",
+    }
     assert wanted <= set(document)
 
 
@@ -110,7 +122,9 @@ def test_a_context_id_that_looks_like_a_formula_is_harmless_in_csv(folder, tmp_p
     main(evaluate(folder, "-o", str(tmp_path / "kept")))
     replay = make_demo(1, sizes=SMALL).replay
     ids = pa.array([f"=cmd|' /C calc'!A0{name}" for name in replay["context_id"].to_pylist()])
-    pq.write_table(replay.set_column(replay.column_names.index("context_id"), "context_id", ids), tmp_path / "r.parquet")
+    pq.write_table(
+        replay.set_column(replay.column_names.index("context_id"), "context_id", ids), tmp_path / "r.parquet"
+    )
     target = tmp_path / "out.csv"
     assert main(["recommend", str(tmp_path / "kept"), "--replay", str(tmp_path / "r.parquet"), "-o", str(target)]) == 0
     with target.open(newline="") as file:
@@ -123,7 +137,9 @@ def test_escape_sequences_in_names_do_not_reach_the_terminal(folder, tmp_path, c
     for name in ("log", "experiment", "replay"):
         table = pq.read_table(folder / f"{name}.parquet")
         models = pa.array([f"\x1b[31m{model}\x07" for model in table["model"].to_pylist()])
-        pq.write_table(table.set_column(table.column_names.index("model"), "model", models), hostile / f"{name}.parquet")
+        pq.write_table(
+            table.set_column(table.column_names.index("model"), "model", models), hostile / f"{name}.parquet"
+        )
     assert main(evaluate(hostile)) == 0
     out = capsys.readouterr().out
     assert "\x1b" not in out

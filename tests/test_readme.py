@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
+import deconfound
 import deconfound.demo
 from deconfound.demo.study import Sizes
 
@@ -23,12 +28,22 @@ PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_python_block_runs(page, tmp_path, monkeypatch):
-    """The demo is made small here; nothing else is changed."""
+    """The demo is made small here, and the files and the study that the pages speak of exist."""
     whole = deconfound.demo.make_demo
     monkeypatch.setattr(deconfound.demo, "make_demo", lambda seed=0: whole(seed, sizes=SMALL))
     monkeypatch.chdir(tmp_path)
+    names = {"study": write_study(whole(0, sizes=SMALL))}
     for block in blocks(page):
-        exec(compile(block, page.name, "exec"), {})  # noqa: S102  (our own documentation)
+        exec(compile(block, page.name, "exec"), names)  # noqa: S102  (our own documentation)
+
+
+def write_study(demo: deconfound.demo.Demo) -> deconfound.Study:
+    pq.write_table(demo.log, "log.parquet")
+    pyarrow.csv.write_csv(demo.experiment, "experiment.csv")
+    lines = "".join(json.dumps(row) + "\n" for row in demo.replay.to_pylist())
+    with pa.CompressedOutputStream("replay.jsonl.zst", "zstd") as stream:
+        stream.write(lines.encode())
+    return deconfound.load(log="log.parquet", experiment="experiment.csv", replay="replay.jsonl.zst")
 
 
 def test_every_relative_link_leads_somewhere():

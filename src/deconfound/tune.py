@@ -18,7 +18,7 @@ By = Literal["model", "sample", "holdout"]
 Mode = Literal["model", "sample", "holdout", "fixed"]
 
 TIE = 1e-10  # losses this close, relative to the best, are equal up to rounding
-HOLDOUT = 0.3  # share of the experiment that the hold-out strategy validates on
+HOLDOUT = 3  # the hold-out strategy validates on one part in so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _folds(experiment: Rows, validation: Validation) -> tuple[tuple[Fold, ...], 
         return group_folds(_anonymous(experiment), folds, seed), "model"
     group = np.arange(len(experiment)) if experiment.context is None else experiment.context
     if by == "holdout":
-        cuts = group_folds(group, round(1 / HOLDOUT), seed)
+        cuts = group_folds(group, HOLDOUT, seed)
         return cuts[:1], "holdout"
     return group_folds(group, folds, seed), "sample"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +67,8 @@ class Values:
         variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
         error = float(np.sqrt(max(variance, 0.0)))
         half = _quantile(level) * error
+        if not np.isfinite(error):
+            return Contrast(better, worse, difference, error, -1.0, 1.0, 1.0)
         low, high = max(difference - half, -1.0), min(difference + half, 1.0)
         p_value = 2 * float(ndtr(-abs(difference) / error)) if error > 0 else float(difference == 0)
         return Contrast(better, worse, difference, error, low, high, p_value)
@@ -130,6 +132,11 @@ def doubly_robust(
     """
     q = _table(models, q)
     rows = len(q)
+    _check_rows(rows, {"model": model, "outcome": outcome, "prediction": prediction})
+    if propensity is None and np.max(model) >= len(models):
+        raise UsageError(
+            "Some rows are of models that are not compared; give the propensity with which each was drawn."
+        )
     propensity = np.full(rows, 1.0 / len(models)) if propensity is None else np.asarray(propensity, dtype=np.float64)
     if not ((propensity > 0) & (propensity <= 1)).all():
         raise UsageError("Every propensity must lie in (0, 1].")
@@ -168,6 +175,12 @@ def _weighted_means(
     blind = (weight > 0).sum(axis=0) < FEWEST
     covariance[blind, blind] = np.inf
     return Values(tuple(models), estimate, covariance, method)
+
+
+def _check_rows(rows: int, columns: Mapping[str, FloatArray | IntArray]) -> None:
+    for name, column in columns.items():
+        if len(column) != rows:
+            raise UsageError(f"{name} has {len(column)} entries and q has {rows} rows; they must agree.")
 
 
 def _table(models: Sequence[str], q: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ def load(directory: Path) -> Featurizer:
     try:
         document = json.loads(where.read_text(encoding="utf-8"))
         _check(document, where)
-        with np.load(directory / "featurizer.npz", allow_pickle=False) as arrays:
+        with (directory / "featurizer.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return _featurizer(document, {name: arrays[name] for name in arrays.files})
     except FileNotFoundError as error:
         raise _unusable(Path(error.filename), "there is no such file") from error

@@ -17,6 +17,7 @@ from deconfound.linalg import Linear
 from deconfound.recommend import Policy, Recommendation
 from deconfound.report.document import SCHEMA, read_values, write_json
 from deconfound.report.result import Choice, Counts, Result
+from deconfound.report.summary import VALUES
 from deconfound.reward import FAMILIES, VARIANTS, Basis, Family, RewardFit
 
 
@@ -36,7 +37,7 @@ def load(directory: Path) -> Result:
         stored = json.loads(where.read_text(encoding="utf-8"))
         if stored["schema"] != SCHEMA:
             raise _unusable(where, f"its schema is {stored['schema']} and this version reads {SCHEMA}")
-        with np.load(directory / "reward.npz", allow_pickle=False) as arrays:
+        with (directory / "reward.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             fits = _fits({name: arrays[name] for name in arrays.files})
         return _result(stored, fits, Featurizer.load(directory))
     except FileNotFoundError as error:
@@ -52,7 +53,7 @@ def _unusable(where: Path, what: str) -> DataError:
 def _result(stored: dict[str, Any], fits: list[RewardFit], featurizer: Featurizer) -> Result:
     models, choice = tuple(stored["models"]), stored["choice"]
     return Result(
-        **{name: read_values(stored[name], models) for name in ("values", "direct", "experiment", "raw_log")},
+        **{name: read_values(stored[name], models) for name in VALUES},
         recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
         findings=tuple(Finding(**finding) for finding in stored["findings"]),
         choice=Choice(_family(choice), choice["mode"], choice["balance"], choice["psi_source"]),

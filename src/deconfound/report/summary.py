@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 
-from deconfound.data import listed
+from deconfound.data import escaped, listed
 from deconfound.report.document import recommended
 from deconfound.report.result import Result
 from deconfound.value import Values
 
+VALUES = ("values", "direct", "experiment", "raw_log")
+
 
 def summary(result: Result) -> str:
     """The whole text, ready for a terminal."""
+    result = presentable(result)
     parts = (_answer(result), _table(result), _apart(result), _routing(result), _basis(result), _findings(result))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def comparison(results: Sequence[Result]) -> str:
     """Several families' answers side by side, one column a family."""
+    results = [presentable(result) for result in results]
     names = results[0].values.ranking()
     heads = ("", "model", *(result.choice.estimator.name for result in results))
     looked = [_lookup(result.values) for result in results]
@@ -122,8 +127,6 @@ def _basis(result: Result) -> str:
 
 
 def _settings(result: Result) -> dict[str, object]:
-    from dataclasses import asdict
-
     return {**asdict(result.choice.estimator), "balance": result.choice.balance}  # type: ignore[call-overload]
 
 
@@ -132,6 +135,16 @@ def _findings(result: Result) -> str:
     if not noted:
         return ""
     return "\n".join(["To know", *(f"  {f.verdict}: {f.message} {f.remedy}".rstrip() for f in noted)])
+
+
+def presentable(result: Result) -> Result:
+    """The same result with model names that cannot steer a terminal; names come from strangers."""
+    names = tuple(escaped(name) for name in result.models)
+    if names == result.models:
+        return result
+    values = {name: replace(getattr(result, name), models=names) for name in VALUES}
+    rows = tuple(replace(r, model=escaped(r.model), runner_up=escaped(r.runner_up)) for r in result.recommendations)
+    return replace(result, recommendations=rows, **values)
 
 
 def percent(level: float) -> str:

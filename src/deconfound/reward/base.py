@@ -11,7 +11,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Matrix, Rows, collapse
 from deconfound.errors import UsageError
-from deconfound.linalg import Linear, Pooled, blank, factor, one_blas_thread, ridge
+from deconfound.linalg import Linear, Pooled, System, blank, factor, one_blas_thread, ridge
 
 Basis = Literal["linear", "quadratic"]
 
@@ -113,11 +113,18 @@ class ExperimentRidge:
         """Prepare the features once for every penalty and subset."""
         return cls(Pooled.of(blank(features), features), target, weights)
 
-    def fit(self, penalty: float, train: IntArray) -> tuple[FloatArray, Linear]:
-        """Unclipped predictions on all rows, and the linear fit, from the rows ``train``."""
-        system = self.pooled.at(0.0, penalty / float(self.weights[train].sum()))
-        solution = system.solve(self.target, self.weights, train)
-        return system.predict(solution), system.linear(solution)
+    def predict(self, penalty: float, train: IntArray) -> FloatArray:
+        """Unclipped predictions on all rows, learned from the rows ``train``."""
+        system = self._system(penalty, train)
+        return system.predict(system.solve(self.target, self.weights, train))
+
+    def fit(self, penalty: float, train: IntArray) -> Linear:
+        """The linear fit to the rows ``train``."""
+        system = self._system(penalty, train)
+        return system.linear(system.solve(self.target, self.weights, train))
+
+    def _system(self, penalty: float, train: IntArray) -> System:
+        return self.pooled.at(0.0, penalty / float(self.weights[train].sum()))
 
 
 F_contra = TypeVar("F_contra", contravariant=True)

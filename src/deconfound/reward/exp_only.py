@@ -53,9 +53,9 @@ class PreparedExpOnly:
 
     def predict(self, candidate: ExpOnly, trains: Sequence[IntArray]) -> list[FloatArray]:
         """One small solve a subset."""
-        return [clip(self.ridge.fit(candidate.penalty, train)[0]) for train in trains]
+        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
 
     def fit(self, candidate: ExpOnly, train: IntArray) -> RewardFit:
         """Coefficients over phi."""
-        _, linear = self.ridge.fit(candidate.penalty, train)
+        linear = self.ridge.fit(candidate.penalty, train)
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)

@@ -93,11 +93,11 @@ class PreparedGrounded:
         """Baseline minus the correction each subset supports."""
         ridge = self.correction(candidate.basis, candidate.log_penalty)
         baseline = self.sources.baseline(candidate.log_penalty).experiment
-        return [clip(baseline - candidate.strength * ridge.fit(candidate.penalty, train)[0]) for train in trains]
+        return [clip(baseline - candidate.strength * ridge.predict(candidate.penalty, train)) for train in trains]
 
     def fit(self, candidate: Grounded, train: IntArray) -> RewardFit:
         """Baseline over phi and correction over B(psi)."""
-        _, linear = self.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
+        linear = self.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
         return corrected(self.sources.baseline(candidate.log_penalty).linear, linear, candidate)
 
 

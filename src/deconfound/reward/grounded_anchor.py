@@ -84,15 +84,16 @@ class PreparedGroundedAnchor:
         baseline = self.rich.sources.baseline(candidate.log_penalty).experiment
         predictions = []
         for train in trains:
-            direction, linear = self._direction(candidate, train)
-            b, alpha = self._scales(candidate, direction, linear, train)
+            linear = self._direction(candidate, train)
+            direction = linear(expand(self.rich.sources.experiment.proxies, candidate.basis))
+            b, alpha = self._scales(candidate, linear, train)
             predictions.append(clip(b * baseline - alpha * direction))
         return predictions
 
     def fit(self, candidate: GroundedAnchor, train: IntArray) -> RewardFit:
         """Scaled baseline over phi, scaled correction over B(psi)."""
-        direction, linear = self._direction(candidate, train)
-        b, alpha = self._scales(candidate, direction, linear, train)
+        linear = self._direction(candidate, train)
+        b, alpha = self._scales(candidate, linear, train)
         baseline = self.rich.sources.baseline(candidate.log_penalty).linear
         return RewardFit(
             -alpha * float(linear.intercept),
@@ -102,17 +103,16 @@ class PreparedGroundedAnchor:
             baseline_weight=b,
         )
 
-    def _direction(self, candidate: GroundedAnchor, train: IntArray) -> tuple[FloatArray, Linear]:
+    def _direction(self, candidate: GroundedAnchor, train: IntArray) -> Linear:
         return self.rich.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
 
-    def _scales(
-        self, candidate: GroundedAnchor, direction: FloatArray, linear: Linear, train: IntArray
-    ) -> tuple[float, float]:
+    def _scales(self, candidate: GroundedAnchor, linear: Linear, train: IntArray) -> tuple[float, float]:
         """(b, alpha) from the two-by-two normal equations."""
         log, experiment = self.rich.sources.log, self.rich.sources.experiment
         shares = experiment.weights[train] / experiment.weights[train].sum()
         baseline = self.rich.sources.baseline(candidate.log_penalty).experiment[train]
-        sides = [((1 - candidate.pooling) * shares, baseline, direction[train], experiment.outcomes[train])]
+        direction = linear(expand(experiment.proxies[train], candidate.basis))
+        sides = [((1 - candidate.pooling) * shares, baseline, direction, experiment.outcomes[train])]
         if candidate.pooling > 0:
             along = linear(expand(log.proxies, candidate.basis))
             honest = self._cross_fitted(candidate.log_penalty)

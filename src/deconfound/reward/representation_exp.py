@@ -56,9 +56,9 @@ class PreparedRepresentationExp:
 
     def predict(self, candidate: RepresentationExp, trains: Sequence[IntArray]) -> list[FloatArray]:
         """One solve in as many unknowns as proxies a subset."""
-        return [clip(self.ridge.fit(candidate.penalty, train)[0]) for train in trains]
+        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
 
     def fit(self, candidate: RepresentationExp, train: IntArray) -> RewardFit:
         """Coefficients over psi."""
-        _, linear = self.ridge.fit(candidate.penalty, train)
+        linear = self.ridge.fit(candidate.penalty, train)
         return RewardFit(float(linear.intercept), psi_coef=linear.coef)
