@@ -98,6 +98,8 @@ def _encoded(table: pa.Table, name: str) -> tuple[pa.Array, IntArray]:
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy())[0]) + 1
         raise DataError([Problem(f"row {row}", f"there is no {name}", "Fill it in or leave the row out.")])
+    if not len(column):  # older Arrow cannot join no chunks at all
+        return pa.array([], pa.large_string()), np.zeros(0, dtype=np.int64)
     # Wide offsets: the distinct texts of a long log may exceed the 2 GB of Arrow's plain strings.
     encoded = column.cast(pa.large_string()).dictionary_encode().combine_chunks()
     return encoded.dictionary, encoded.indices.to_numpy().astype(np.int64)

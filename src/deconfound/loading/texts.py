@@ -87,6 +87,8 @@ def _pieces(chunk: pa.Array) -> list[pa.Array]:
     """Halve a chunk until its text can be addressed in 32 bits."""
     if pa.types.is_string(chunk.type):
         return [chunk]
+    if pa.types.is_string_view(chunk.type):  # older Arrow cannot say how much text a view holds
+        chunk = chunk.cast(pa.large_string())
     if chunk.nbytes < 1 << 31 or len(chunk) == 1:
         return [chunk.cast(pa.string())]
     half = len(chunk) // 2
