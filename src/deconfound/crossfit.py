@@ -139,6 +139,14 @@ def choose_balances(material: Material, subsets: Sequence[IntArray], seed: int, 
     """
     if balance is not None or not material.log_blocks.both:
         return [0.0 if balance is None else balance] * len(subsets)
+    keys = [(seed, subset.tobytes()) for subset in subsets]
+    new = {key: subset for key, subset in zip(keys, subsets, strict=True) if key not in material.balances}
+    if new:
+        material.balances.update(zip(new, _compare_balances(material, list(new.values()), seed), strict=True))
+    return [material.balances[key] for key in keys]
+
+
+def _compare_balances(material: Material, subsets: Sequence[IntArray], seed: int) -> list[float]:
     candidates = [ExpOnly(penalty) for penalty in BALANCE_PENALTIES]
     losses = []
     for tried in BALANCES:

@@ -16,6 +16,9 @@ IntArray: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = Any
 """A feature matrix: a SciPy CSR matrix or a two-dimensional float array."""
 
+TILE_ROWS = 2048  # rows handled at a time where a copy of all of them would double the memory
+GLANCE = 64  # columns that tell most dense rows apart
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -52,7 +55,7 @@ class Rows:
         numbers = {"phi": self.phi.data if sparse.issparse(self.phi) else self.phi, "psi": self.psi}
         numbers |= {"outcome": self.outcome, "weight": self.weight}
         for name, value in numbers.items():
-            if value is not None and not np.isfinite(value).all():
+            if value is not None and not _finite(value):
                 raise UsageError(f"Rows: {name} holds NaN or infinity; every entry must be a finite number.")
         if self.weight is not None and (self.weight <= 0).any():
             raise UsageError("Rows: every weight must be positive.")
@@ -105,6 +108,13 @@ def _dense(value: object, name: str) -> FloatArray:
     return array
 
 
+def _finite(values: FloatArray) -> bool:
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    # One entry that is not finite spoils the sum, which is quicker to take than a look at each; so may an overflow.
+    return bool(np.isfinite(total) or np.isfinite(values).all())
+
+
 def collapse(rows: Rows) -> Rows:
     """Merge rows with equal phi and psi into weighted unique rows, losing nothing that squared loss can see.
 
@@ -134,17 +144,37 @@ def _equal_rows(rows: Rows) -> IntArray:
     Rows are compared by one random projection first; candidates are then compared entry by entry, so that a chance
     collision can cost time but never merge different rows.
     """
-    key = projection(rows.phi, seed=1)
+    leader = np.arange(len(rows))
+    suspects = _suspects(rows.phi)
+    key = _key(rows.phi, suspects, seed=1)
     if rows.psi is not None:
-        key = key + projection(rows.psi, seed=2)
+        key = key + _key(rows.psi, suspects, seed=2)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    leader: IntArray = first[inverse].astype(np.int64)
+    leader[suspects] = suspects[first[inverse]]
     doubles = np.flatnonzero(leader != np.arange(len(rows)))
-    different = _rows_differ(rows.phi[doubles], rows.phi[leader[doubles]])
+    different = _differ(rows.phi, doubles, leader[doubles])
     if rows.psi is not None:
-        different |= _rows_differ(rows.psi[doubles], rows.psi[leader[doubles]])
+        different |= _differ(rows.psi, doubles, leader[doubles])
     leader[doubles[different]] = doubles[different]
     return leader
+
+
+def _suspects(phi: Matrix) -> IntArray:
+    """Rows that a glance at their first columns cannot tell from every other row; wide dense rows are slow to read."""
+    if sparse.issparse(phi) or phi.shape[1] <= GLANCE:
+        return np.arange(phi.shape[0])
+    _, inverse, count = np.unique(projection(phi[:, :GLANCE], seed=1), return_inverse=True, return_counts=True)
+    return np.flatnonzero(count[inverse] > 1)
+
+
+def _key(matrix: Matrix, index: IntArray, seed: int) -> FloatArray:
+    if len(index) == matrix.shape[0]:
+        return projection(matrix, seed)
+    return np.concatenate([projection(matrix[part], seed) for part in _tiles(index)])
+
+
+def _tiles(index: IntArray) -> list[IntArray]:
+    return np.array_split(index, len(index) // TILE_ROWS + 1)
 
 
 def projection(matrix: Matrix, seed: int) -> FloatArray:
@@ -153,13 +183,26 @@ def projection(matrix: Matrix, seed: int) -> FloatArray:
     if sparse.issparse(matrix):
         return np.asarray(matrix @ direction)
     # BLAS may round equal rows differently by position; a plain sum along the row cannot.
-    return np.concatenate([(tile * direction).sum(axis=1) for tile in np.array_split(matrix, len(matrix) // 2048 + 1)])
+    tiles = np.array_split(matrix, len(matrix) // TILE_ROWS + 1)
+    return np.concatenate([(tile * direction).sum(axis=1) for tile in tiles])
 
 
-def _rows_differ(left: Matrix, right: Matrix) -> NDArray[np.bool_]:
-    if sparse.issparse(left):
-        return np.asarray(abs(left - right).sum(axis=1)).ravel() > 0
+def _differ(matrix: Matrix, left: IntArray, right: IntArray) -> NDArray[np.bool_]:
+    """Whether row left[i] has an entry other than row right[i], in tiles to spare memory."""
+    differ = _sparse_differ if sparse.issparse(matrix) else _dense_differ
+    pairs = zip(_tiles(left), _tiles(right), strict=True)
+    return np.concatenate([differ(matrix[a], matrix[b]) for a, b in pairs])
+
+
+def _dense_differ(left: FloatArray, right: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((left != right).any(axis=1))
+
+
+def _sparse_differ(left: Matrix, right: Matrix) -> NDArray[np.bool_]:
+    # Equal rows are nearly always stored alike, and comparing storage is far cheaper than subtracting.
+    if all(np.array_equal(getattr(left, part), getattr(right, part)) for part in ("indptr", "indices", "data")):
+        return np.zeros(left.shape[0], dtype=np.bool_)
+    return np.asarray(abs(left - right).sum(axis=1)).ravel() > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class Cells:
     context: IntArray  # (n,) into contexts
     model: IntArray  # (n,) into the models
     models: int
+    made: dict[float, Rows] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: pa.Table, models: tuple[str, ...], featurizer: Featurizer) -> Cells:
@@ -32,8 +33,10 @@ class Cells:
         return cls(featurizer.blocks(table), ids, context, model, len(models))
 
     def rows(self, balance: float) -> Rows:
-        """The distinct replayed rows as features."""
-        return Rows(self.blocks.phi(balance), psi=self.blocks.psi)
+        """The distinct replayed rows as features, made once a balance."""
+        if balance not in self.made:
+            self.made[balance] = Rows(self.blocks.phi(balance), psi=self.blocks.psi)
+        return self.made[balance]
 
     def average(self, reward: FloatArray) -> FloatArray:
         """q (contexts, models): the reward of distinct rows (u,) averaged over the draws of each cell."""
@@ -69,6 +72,7 @@ class Material:
     trial: Trial
     cells: Cells
     made: dict[float, Sources] = field(default_factory=dict)
+    balances: dict[tuple[int, bytes], float] = field(default_factory=dict)  # chosen, by seed and subset
 
     @classmethod
     def of(cls, study: Study, features: Features) -> Material:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
 
 from deconfound.design import FloatArray
+from deconfound.linalg.threads import in_threads
+
+Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 RESIDUAL = 1e-10  # relative residual at which the basis counts as complete; predictions then agree to about 1e-9
+ROUGH = 3e-5  # residual over shift at which start'(K + shift)^-1 start is right to about the square of it, 1e-9
 DEPENDENT = 1e-11  # a direction this small against its block is rounding noise, not a new direction
 GROWTH = 1.15  # the basis grows by this factor between two looks at the residual, which cost a solve each
+PANEL = 64  # columns that one thread takes out of the basis at a time
+TILE = 4096  # rows that one thread orthogonalises or rotates at a time
 
 
-def ritz(apply: Callable[[FloatArray], FloatArray], start: FloatArray, shift: float) -> tuple[FloatArray, FloatArray]:
+def ritz(apply: Operator, start: FloatArray, shift: float, rough: bool = False) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and vectors of a positive semidefinite operator as far as the start block can see them.
 
     Block Lanczos with full reorthogonalisation: the basis spans ``start, K start, K^2 start, ...`` and grows until
@@ -23,23 +30,24 @@ def ritz(apply: Callable[[FloatArray], FloatArray], start: FloatArray, shift: fl
         (K + shift I) y = start
 
     is solved in it to ``RESIDUAL``, or until it spans an invariant space. Every larger shift converges faster, so
-    one basis serves all of them. Returns (values (r,), vectors (n, r)).
+    one basis serves all of them. A ``rough`` basis stops at ``ROUGH``: the residual is orthogonal to the basis, so
+    that inner products of y with the start block are right long before y itself is. Returns (values (r,),
+    vectors (n, r)).
     """
-    size = np.linalg.norm(start, axis=0)
-    block, lead = _independent(start[:, size > 0] / size[size > 0])
+    block, lead = _independent(start)
     basis = _Basis(np.empty((len(start), 0), order="F"), np.empty((0, 0)), 0)
     next_look = 0.0
     while block.shape[1]:
         basis.append(block)
-        image = apply(block)
-        scale = basis.orthogonalise(image)
+        image, scale = basis.outside(apply(block))
         block, beta = _independent(image, scale)
         if basis.size >= next_look:
-            if _residual(basis.projected(), lead, beta, shift) < RESIDUAL:
+            if _solved(basis.projected(), lead, beta, shift, rough):
                 break
             next_look = basis.size * GROWTH
-    values, rotation = np.linalg.eigh(basis.projected())
-    return np.maximum(values, 0.0), basis.vectors[:, : basis.size] @ rotation
+    values, turn = np.linalg.eigh(basis.projected())
+    vectors = in_threads(lambda tile: basis.vectors[tile, : basis.size] @ turn, _tiles(len(start)))
+    return np.maximum(values, 0.0), np.vstack(vectors)
 
 
 @dataclass(slots=True)
@@ -63,16 +71,21 @@ class _Basis:
         self.vectors[:, self.size : wanted] = block
         self.size = wanted
 
-    def orthogonalise(self, image: FloatArray) -> float:
-        """Record the last block's image in the basis, leave in ``image`` what is new, return the recorded size."""
+    def outside(self, image: FloatArray) -> tuple[FloatArray, float]:
+        """What of the last block's image sticks out of the basis, and the size of what lies in it."""
         held = self.vectors[:, : self.size]
-        coupling = np.zeros((self.size, image.shape[1]))
-        for _ in range(2):  # twice is enough to stay orthogonal to rounding
-            part = held.T @ image
-            image -= held @ part
-            coupling += part
-        self.upper[: self.size, self.size - image.shape[1] : self.size] = coupling
-        return float(np.linalg.norm(coupling))
+
+        def split(panel: FloatArray) -> tuple[FloatArray, FloatArray]:
+            inside = held.T @ panel
+            rest = panel - held @ inside
+            again = held.T @ rest  # twice is enough to stay orthogonal to rounding
+            return inside + again, rest - held @ again
+
+        width = image.shape[1]
+        parts = in_threads(split, [image[:, at : at + PANEL] for at in range(0, width, PANEL)])
+        coupling = np.hstack([inside for inside, _ in parts])
+        self.upper[: self.size, self.size - width : self.size] = coupling
+        return np.hstack([rest for _, rest in parts]), float(np.linalg.norm(coupling))
 
     def projected(self) -> FloatArray:
         """The operator in the basis, symmetric."""
@@ -84,20 +97,29 @@ def _independent(block: FloatArray, scale: float = 0.0) -> tuple[FloatArray, Flo
     """Orthonormal columns spanning the block without its rounding noise, and the block's coordinates in them."""
     if block.shape[1] == 0:
         return block, np.zeros((0, 0))
-    q, r, order = linalg.qr(block, mode="economic", pivoting=True, check_finite=False)
+    # Tiles first, pivoting only on their stacked triangles: that reveals the same rank, and tall pivoting is slow.
+    parts = in_threads(lambda tile: np.linalg.qr(block[tile]), _tiles(len(block)))
+    stacked = np.vstack([triangle for _, triangle in parts])
+    turn, r, order = linalg.qr(stacked, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(np.diag(r))
     rank = int((size > DEPENDENT * max(float(size.max(initial=0.0)), scale)).sum())
     coordinates = np.empty((rank, block.shape[1]))
     coordinates[:, order] = r[:rank]
-    return q[:, :rank], coordinates
+    turns = np.split(turn[:, :rank], np.cumsum([len(triangle) for _, triangle in parts])[:-1])
+    pairs = [(q, piece) for (q, _), piece in zip(parts, turns, strict=True)]
+    return np.vstack(in_threads(lambda pair: pair[0] @ pair[1], pairs)), coordinates
 
 
-def _residual(projected: FloatArray, lead: FloatArray, beta: FloatArray, shift: float) -> float:
-    """Largest relative residual over the start block's columns, read off the basis without another product."""
-    if not len(beta):
-        return 0.0
+def _tiles(rows: int) -> list[slice]:
+    return [slice(at, at + TILE) for at in range(0, max(rows, 1), TILE)]
+
+
+def _solved(projected: FloatArray, lead: FloatArray, beta: FloatArray, shift: float, rough: bool) -> bool:
+    """Whether every column of the start block is solved, read off the basis without another product."""
     right = np.zeros((len(projected), lead.shape[1]))
     right[: len(lead)] = lead
     shifted = projected + shift * np.eye(len(projected))
     solution = linalg.cho_solve(linalg.cho_factor(shifted, check_finite=False), right, check_finite=False)
-    return float(np.linalg.norm(beta @ solution[-beta.shape[1] :], axis=0).max(initial=0.0))
+    left_over = np.linalg.norm(beta @ solution[-beta.shape[1] :], axis=0)
+    enough = np.full(lead.shape[1], ROUGH * shift) if rough else RESIDUAL * np.linalg.norm(lead, axis=0)
+    return bool((left_over <= enough).all())

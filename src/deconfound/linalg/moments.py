@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from scipy import sparse
 from deconfound.design import FloatArray, Matrix
 from deconfound.linalg.threads import in_threads
 
-TILE_ROWS = 4096  # large enough for BLAS to run at full speed, small enough to stay clear of its threading bugs
+TILE_ROWS = 2048  # large enough for BLAS to run at full speed, small enough to need little memory of its own
 LANES = 4  # fixed, so that the order of summation does not depend on the machine
 
 
@@ -31,26 +32,28 @@ class Moments:
 
     @classmethod
     def of(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:
-        """Moments of (n, d) features and (n, m) targets in tiles, one lane of tiles a thread."""
-        if sparse.issparse(features):
-            return cls._sparse(features, targets, weight)
-        edges = range(0, len(weight), TILE_ROWS)
-        lanes = [list(edges)[lane::LANES] for lane in range(LANES)]
-
-        def run(lane: list[int]) -> Moments:
-            tiles = (slice(start, start + TILE_ROWS) for start in lane)
-            return reduce(cls.merge, (cls._dense(features[t], targets[t], weight[t]) for t in tiles))
-
-        return reduce(cls.merge, in_threads(run, [lane for lane in lanes if lane]))
+        """Moments of (n, d) features and (n, m) targets, one lane of rows a thread."""
+        measure = cls._sparse if sparse.issparse(features) else cls._dense
+        edges = np.linspace(0, len(weight), LANES + 1).astype(int)
+        lanes = [slice(a, b) for a, b in pairwise(edges) if b > a]
+        return reduce(cls.merge, in_threads(lambda t: measure(features[t], targets[t], weight[t]), lanes))
 
     @classmethod
     def _dense(cls, features: FloatArray, targets: FloatArray, weight: FloatArray) -> Moments:
         total = float(weight.sum())
         share = weight / total
         mean, target = share @ features, share @ targets
-        root = np.sqrt(share)[:, None]
-        centred = (features - mean) * root
-        return cls(total, mean, target, centred.T @ centred, centred.T @ ((targets - target) * root))
+        size = features.shape[1]
+        gram, product, cross = np.zeros((size, size)), np.empty((size, size)), np.zeros((size, targets.shape[1]))
+        for start in range(0, len(share), TILE_ROWS):
+            tile = slice(start, start + TILE_ROWS)
+            root = np.sqrt(share[tile])[:, None]
+            centred = features[tile] - mean
+            centred *= root
+            # NumPy's product lets other threads run; SciPy's symmetric update, which needs no buffer, does not.
+            gram += np.matmul(centred.T, centred, out=product)
+            cross += centred.T @ ((targets[tile] - target) * root)
+        return cls(total, mean, target, gram, cross)
 
     @classmethod
     def _sparse(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy.linalg.lapack import dposv
 
 from deconfound.design import FloatArray, IntArray, Matrix
 from deconfound.linalg.factored import Factored
+from deconfound.linalg.kernel import centred_product
 from deconfound.linalg.ridge import Linear
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A pooled fit in the coordinates of the log's basis, plus what the experiment adds outside it."""
+    """A pooled fit: coordinates in the log's basis, or weights of experiment rows, or neither for the log's own fit."""
 
-    coordinates: FloatArray  # (r,)
-    dual: FloatArray  # (n,) weight of each experiment row, zero where it took no part
     intercept: float  # at the log's mean
+    coordinates: FloatArray | None = None  # (r,) in the primal
+    dual: FloatArray | None = None  # (n,) in the dual, zero for rows that took no part
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +41,21 @@ class Pooled:
 
     @classmethod
     def of(cls, side: Factored, rows: Matrix) -> Pooled:
-        """Place the experiment's rows in the basis of the factored log."""
-        coordinates = side.basis.project(rows)
+        """Pool the factored log with the rows that were announced to ``factor``."""
         if side.complete:
-            return cls(side, rows, coordinates, None)
-        kernel = rows @ rows.T
-        kernel = kernel.toarray() if sparse.issparse(kernel) else np.asarray(kernel)
-        mean = side.basis.mean
-        along = np.asarray(rows @ mean)
-        kernel = kernel - along[:, None] - along + mean @ mean
-        return cls(side, rows, coordinates, kernel - coordinates @ coordinates.T)
+            return cls(side, rows, side.seen, None)
+        kernel = centred_product(rows, rows, side.basis.mean)
+        return cls(side, rows, side.seen, kernel - side.seen @ side.seen.T)
 
     def at(self, pooling: float, penalty: float) -> System:
         """The systems of one pooling weight and penalty, shared by all folds."""
         scale = 1.0 / (pooling * self.side.values + penalty)
+        pull = pooling * scale * self.side.cross[:, 0]
         small = self.outside is None and len(self.side.values) < len(self.coordinates)
         kernel = None if small else (self.coordinates * scale) @ self.coordinates.T
         if kernel is not None and self.outside is not None:
             kernel += self.outside / penalty
-        return System(self, pooling, penalty, scale, kernel)
+        return System(self, pooling, penalty, scale, pull, self.coordinates @ pull, kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +66,33 @@ class System:
     pooling: float
     penalty: float
     scale: FloatArray  # (r,) 1 / (pooling * values + penalty)
+    pull: FloatArray  # (r,) coordinates of the log's own fit
+    offset: FloatArray  # (n,) what the log's own fit says of each row
     kernel: FloatArray | None  # (n, n) in the dual
 
     def solve(self, target: FloatArray, weights: FloatArray, train: IntArray) -> Solution:
         """Fit to experiment targets ``target[train]`` with ``weights[train]``, rescaled to sum to one."""
-        side = self.pooled.side
-        weight = (1.0 - self.pooling) * weights[train] / weights[train].sum()
-        gap = target[train] - side.target[0]
+        centre = float(self.pooled.side.target[0])
         if self.pooling == 1.0:
-            log_alone = self.scale * side.cross[:, 0]
-            return Solution(log_alone, np.zeros(len(target)), float(side.target[0]))
+            return Solution(centre)
+        weight = (1.0 - self.pooling) * weights[train] / weights[train].sum()
+        gap = target[train] - centre
         if self.kernel is None:
-            return self._primal(gap, weight, train)
-        return self._dual(self.kernel, gap, weight, train)
+            return self._primal(gap, weight, train, centre)
+        return self._dual(self.kernel, gap, weight, train, centre)
 
-    def _dual(self, kernel: FloatArray, gap: FloatArray, weight: FloatArray, train: IntArray) -> Solution:
-        placed, side = self.pooled.coordinates, self.pooled.side
-        pull = self.pooling * self.scale * side.cross[:, 0]
+    def _dual(
+        self, kernel: FloatArray, gap: FloatArray, weight: FloatArray, train: IntArray, centre: float
+    ) -> Solution:
         matrix = kernel[np.ix_(train, train)]
         matrix[np.diag_indices_from(matrix)] += 1.0 / weight
-        right = np.column_stack([gap - placed[train] @ pull, np.ones(len(train))])
-        alpha, ones = linalg.cho_solve(linalg.cho_factor(matrix, check_finite=False), right, check_finite=False).T
+        alpha, ones = _solve(matrix, np.column_stack([gap - self.offset[train], np.ones(len(train))])).T
         shift = alpha.sum() / (self.pooling + ones.sum())
-        dual = np.zeros(len(placed))
-        np.add.at(dual, train, alpha - shift * ones)
-        return Solution(pull + self.scale * (placed.T @ dual), dual, float(side.target[0] + shift))
+        # A row drawn twice has two weights.
+        dual = np.bincount(train, weights=alpha - shift * ones, minlength=len(kernel)).astype(np.float64)
+        return Solution(centre + float(shift), dual=dual)
 
-    def _primal(self, gap: FloatArray, weight: FloatArray, train: IntArray) -> Solution:
+    def _primal(self, gap: FloatArray, weight: FloatArray, train: IntArray, centre: float) -> Solution:
         placed, side = self.pooled.coordinates[train], self.pooled.side
         size = len(self.scale)
         matrix = np.empty((size + 1, size + 1))
@@ -104,23 +101,41 @@ class System:
         matrix[:size, size] = matrix[size, :size] = weighted.sum(axis=0)
         matrix[size, size] = weight.sum() + self.pooling
         right = np.append(self.pooling * side.cross[:, 0] + weighted.T @ gap, weight @ gap)
-        solved = linalg.cho_solve(linalg.cho_factor(matrix, check_finite=False), right, check_finite=False)
-        return Solution(solved[:size], np.zeros(len(self.pooled.coordinates)), float(side.target[0] + solved[size]))
+        solved = _solve(matrix, right[:, None])[:, 0]
+        return Solution(centre + float(solved[size]), coordinates=solved[:size])
 
     def predict(self, solution: Solution) -> FloatArray:
         """Unclipped predictions for every row of the experiment."""
-        inside = self.pooled.coordinates @ solution.coordinates + solution.intercept
-        if self.pooled.outside is None:
-            return np.asarray(inside)
-        return np.asarray(inside + self.pooled.outside @ solution.dual / self.penalty)
+        if self.kernel is not None and solution.dual is not None:
+            return np.asarray(self.kernel @ solution.dual + self.offset + solution.intercept)
+        return np.asarray(self.pooled.coordinates @ self._coordinates(solution) + solution.intercept)
 
     def linear(self, solution: Solution) -> Linear:
         """The fit as coefficients over the features."""
-        basis, coordinates = self.pooled.side.basis, solution.coordinates
-        if self.pooled.outside is None:
-            coef = basis.lift(coordinates)
-        else:
-            dual = solution.dual / self.penalty
-            coef = basis.lift(coordinates - self.pooled.coordinates.T @ dual)
-            coef = coef + np.asarray(self.pooled.rows.T @ dual) - basis.mean * dual.sum()
-        return Linear(coef, solution.intercept - float(basis.mean @ coef))
+        pooled, side = self.pooled, self.pooled.side
+        dual = np.zeros(len(pooled.coordinates)) if solution.dual is None else solution.dual
+        inside = self._coordinates(solution)
+        if pooled.outside is None:
+            return self._at_zero(side.basis.lift(inside), solution)
+        push = np.asarray(pooled.rows.T @ dual) - side.basis.mean * dual.sum()
+        coef = side.basis.lift(inside - pooled.coordinates.T @ dual / self.penalty) + push / self.penalty
+        if side.polish is not None:
+            coef = side.polish(coef, push, self.pooling, self.penalty)
+        return self._at_zero(coef, solution)
+
+    def _coordinates(self, solution: Solution) -> FloatArray:
+        if solution.dual is not None:
+            return np.asarray(self.pull + self.scale * (self.pooled.coordinates.T @ solution.dual))
+        return self.pull if solution.coordinates is None else solution.coordinates
+
+    def _at_zero(self, coef: FloatArray, solution: Solution) -> Linear:
+        """Coefficients with the intercept moved from the log's mean to the origin."""
+        return Linear(coef, solution.intercept - float(self.pooled.side.basis.mean @ coef))
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve a positive definite system in place; thousands of small ones make SciPy's wrapper the larger part."""
+    _, solution, failed = dposv(matrix, right, overwrite_a=True, overwrite_b=True)
+    if failed:
+        raise np.linalg.LinAlgError("a ridge system lost its positive definiteness; a larger penalty will restore it")
+    return np.asarray(solution)

@@ -13,7 +13,7 @@ from deconfound.linalg import Pooled
 from deconfound.reward.base import RewardFit, Sources, clip, fit_all, require_positive, require_share
 
 POOLINGS = tuple(float(p) for p in np.linspace(0.0, 1.0, 21))
-PENALTIES = (1e-3, 1e-2, 1e-1)
+PENALTIES = (3e-3, 1e-2, 1e-1)
 
 
 @dataclass(frozen=True, slots=True)
