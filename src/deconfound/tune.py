@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, projection
 from deconfound.errors import UsageError
-from deconfound.linalg import one_blas_thread
+from deconfound.linalg import in_threads, one_blas_thread
 from deconfound.reward import Family, Prepared, Sources
 
 F = TypeVar("F", bound=Family)
@@ -18,6 +18,7 @@ By = Literal["model", "sample", "holdout"]
 Mode = Literal["model", "sample", "holdout", "fixed"]
 
 TIE = 1e-10  # losses this close, relative to the best, are equal up to rounding
+BATCH = 8  # candidates between two reports of progress, shared among threads
 HOLDOUT = 3  # the hold-out strategy validates on one part in so many
 
 
@@ -92,16 +93,22 @@ def choose(
         return [Tuned(listed[0], listed, np.full(1, np.nan), "fixed") for _ in subsets]
     losses = np.full((len(subsets), len(listed)), np.nan)
     trains = [cut.train for plan in plans for cut in plan.cuts]
-    for at, candidate in enumerate(listed):
+    for at in range(0, len(listed), BATCH):
         tick(at / len(listed))
-        predictions = iter(prepared.predict(candidate, trains))
-        for row, plan in enumerate(plans):
-            parts = [_loss(next(predictions), experiment, cut.held_out, plan.mode) for cut in plan.cuts]
-            losses[row, at] = np.mean(parts) if parts else np.nan
+        batch = in_threads(lambda candidate: prepared.predict(candidate, trains), listed[at : at + BATCH])
+        for column, predictions in enumerate(batch, start=at):
+            losses[:, column] = _losses(predictions, experiment, plans)
     best = [
         listed[best_candidate(loss, listed)] if plan.cuts else default for loss, plan in zip(losses, plans, strict=True)
     ]
     return [Tuned(chosen, listed, loss, plan.mode) for chosen, loss, plan in zip(best, losses, plans, strict=True)]
+
+
+def _losses(predictions: Sequence[FloatArray], experiment: Rows, plans: Sequence[_Plan]) -> list[float]:
+    """One candidate's mean loss in each plan, from its predictions for every cut in order."""
+    each = iter(predictions)
+    parts = [[_loss(next(each), experiment, cut.held_out, plan.mode) for cut in plan.cuts] for plan in plans]
+    return [float(np.mean(losses)) if losses else np.nan for losses in parts]
 
 
 @dataclass(frozen=True, slots=True)

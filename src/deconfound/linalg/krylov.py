@@ -15,7 +15,7 @@ from deconfound.linalg.threads import in_threads
 Operator: TypeAlias = Callable[[FloatArray], FloatArray]
 
 RESIDUAL = 1e-10  # relative residual at which the basis counts as complete; predictions then agree to about 1e-9
-ROUGH = 3e-5  # residual over shift at which start'(K + shift)^-1 start is right to about the square of it, 1e-9
+ROUGH = 1e-4  # residual over shift at which start'(K + shift)^-1 start is right to about the square of it, 1e-8
 DEPENDENT = 1e-11  # a direction this small against its block is rounding noise, not a new direction
 GROWTH = 1.15  # the basis grows by this factor between two looks at the residual, which cost a solve each
 PANEL = 64  # columns that one thread takes out of the basis at a time
@@ -62,7 +62,7 @@ class _Basis:
         """Take in the columns of an orthonormal block."""
         wanted = self.size + block.shape[1]
         if wanted > self.vectors.shape[1]:
-            capacity = min(max(2 * self.vectors.shape[1], wanted), max(len(block), wanted))
+            capacity = min(max(2 * self.vectors.shape[1], 4 * block.shape[1]), max(len(block), wanted))
             vectors = np.empty((len(block), capacity), order="F")
             vectors[:, : self.size] = self.vectors[:, : self.size]
             upper = np.zeros((capacity, capacity))

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import current_thread
 from typing import Any, TypeVar
 
+NAME = "deconfound-tile"
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -39,9 +41,21 @@ def workers() -> int:
 
 
 def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Map over tiles on our own threads; results in the order of the items."""
+    """Map over tiles on our own threads; results in the order of the items.
+
+    A tile that calls this again is already on one of the threads, and runs its own tiles there one by one: waiting
+    for a thread while holding one could wait for ever.
+    """
     listed = list(items)
-    if len(listed) < 2 or workers() < 2:
+    if len(listed) < 2 or workers() < 2 or current_thread().name.startswith(NAME):
         return [function(item) for item in listed]
-    with ThreadPoolExecutor(min(workers(), len(listed))) as pool:
-        return list(pool.map(function, listed))
+    return list(_pool().map(function, listed))
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    """Threads that are started once: starting them for every product would cost more than some products."""
+    if hasattr(os, "register_at_fork"):
+        # A forked child inherits the pool but not its threads, and would wait for them for ever.
+        os.register_at_fork(after_in_child=_pool.cache_clear)
+    return ThreadPoolExecutor(workers(), thread_name_prefix=NAME)
