@@ -92,7 +92,7 @@ def test_the_tables_have_the_promised_columns_and_sizes(demo):
     assert demo.log.column_names == [*texts, "outcome", "cluster", *labels]
     assert demo.experiment.column_names == [*texts, "outcome", "propensity", "cluster"]
     assert demo.replay.column_names == [*texts, "draw"]
-    assert (len(demo.log), len(demo.experiment), len(demo.replay)) == (6_000, 360, 360 * 6 * 2)
+    assert (len(demo.log), len(demo.experiment), len(demo.replay)) == (3_600, 360, 360 * 6 * 2)
     assert np.bincount(codes(demo.log)).min() >= 100
     for column in [outcomes(demo.log), outcomes(demo.experiment), *(demo.log[name].to_numpy() for name in labels)]:
         assert column.min() >= 0
@@ -116,7 +116,7 @@ def test_the_two_draws_of_a_model_on_one_context_usually_differ(demo):
 
 def test_messages_are_all_different_and_of_readable_length(demo):
     contexts = set(demo.log["context"].to_pylist()) | set(demo.experiment["context"].to_pylist())
-    assert len(contexts) == 2_000 + 360
+    assert len(contexts) == 1_200 + 360
     words = np.array([len(context.split()) for context in contexts])
     assert np.mean((words >= 40) & (words <= 120)) > 0.9
 

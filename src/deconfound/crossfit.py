@@ -24,7 +24,7 @@ BALANCES = (0.1, 0.5, 0.9)
 BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 """Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
 
-REPLICATES = 30
+REPLICATES = 20
 """Bootstrap refits behind the margins' intervals."""
 
 

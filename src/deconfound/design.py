@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -113,6 +114,13 @@ def _finite(values: FloatArray) -> bool:
         total = values.sum()
     # One entry that is not finite spoils the sum, which is quicker to take than a look at each; so may an overflow.
     return bool(np.isfinite(total) or np.isfinite(values).all())
+
+
+def stack(parts: Sequence[Matrix]) -> Matrix:
+    """Feature matrices one above the other, sparse if any of them is."""
+    if len(parts) == 1:
+        return parts[0]
+    return sparse.vstack(parts, format="csr") if any(sparse.issparse(part) for part in parts) else np.vstack(parts)
 
 
 def collapse(rows: Rows) -> Rows:

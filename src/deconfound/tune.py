@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, projection
 from deconfound.errors import UsageError
-from deconfound.linalg import in_threads, one_blas_thread
+from deconfound.linalg import one_blas_thread
 from deconfound.reward import Family, Prepared, Sources
 
 F = TypeVar("F", bound=Family)
@@ -18,7 +18,6 @@ By = Literal["model", "sample", "holdout"]
 Mode = Literal["model", "sample", "holdout", "fixed"]
 
 TIE = 1e-10  # losses this close, relative to the best, are equal up to rounding
-BATCH = 8  # candidates between two reports of progress, shared among threads
 HOLDOUT = 3  # the hold-out strategy validates on one part in so many
 
 
@@ -93,11 +92,9 @@ def choose(
         return [Tuned(listed[0], listed, np.full(1, np.nan), "fixed") for _ in subsets]
     losses = np.full((len(subsets), len(listed)), np.nan)
     trains = [cut.train for plan in plans for cut in plan.cuts]
-    for at in range(0, len(listed), BATCH):
+    for at, candidate in enumerate(listed):
         tick(at / len(listed))
-        batch = in_threads(lambda candidate: prepared.predict(candidate, trains), listed[at : at + BATCH])
-        for column, predictions in enumerate(batch, start=at):
-            losses[:, column] = _losses(predictions, experiment, plans)
+        losses[:, at] = _losses(prepared.predict(candidate, trains), experiment, plans)
     best = [
         listed[best_candidate(loss, listed)] if plan.cuts else default for loss, plan in zip(losses, plans, strict=True)
     ]
@@ -107,21 +104,37 @@ def choose(
 def _losses(predictions: Sequence[FloatArray], experiment: Rows, plans: Sequence[_Plan]) -> list[float]:
     """One candidate's mean loss in each plan, from its predictions for every cut in order."""
     each = iter(predictions)
-    parts = [[_loss(next(each), experiment, cut.held_out, plan.mode) for cut in plan.cuts] for plan in plans]
+    parts = [[_loss(next(each), experiment, cut) for cut in plan.cuts] for plan in plans]
     return [float(np.mean(losses)) if losses else np.nan for losses in parts]
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """How one subset of the experiment is cut; row numbers are those of the whole experiment."""
+class _Cut:
+    """One split, by row numbers of the whole experiment; ``unit`` numbers what the loss takes the mean error of."""
 
-    cuts: tuple[Fold, ...]
+    train: IntArray
+    held_out: IntArray
+    unit: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How one subset of the experiment is cut."""
+
+    cuts: tuple[_Cut, ...]
     mode: Mode
 
 
 def _plan(experiment: Rows, subset: IntArray, validation: Validation) -> _Plan:
-    cuts, mode = _folds(experiment.take(subset), validation)
-    return _Plan(tuple(Fold(subset[cut.train], subset[cut.held_out]) for cut in cuts), mode if cuts else "fixed")
+    folds, mode = _folds(experiment.take(subset), validation)
+    cuts = []
+    for fold in folds:
+        held_out = subset[fold.held_out]
+        unit = np.arange(len(held_out))
+        if mode == "model" and experiment.model is not None:
+            unit = np.unique(experiment.model[held_out], return_inverse=True)[1]
+        cuts.append(_Cut(subset[fold.train], held_out, unit))
+    return _Plan(tuple(cuts), mode if cuts else "fixed")
 
 
 def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
@@ -131,14 +144,11 @@ def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
     return max((int(at) for at in tied), key=lambda at: candidates[at].rigidity())
 
 
-def _loss(prediction: FloatArray, experiment: Rows, held_out: IntArray, mode: Mode) -> float:
-    """Squared error of held-out model means weighted by their counts, or of held-out rows."""
-    error, weight = prediction[held_out] - experiment.outcomes[held_out], experiment.weights[held_out]
-    if mode != "model" or experiment.model is None:
-        return float(np.average(error**2, weights=weight))
-    _, code = np.unique(experiment.model[held_out], return_inverse=True)
-    count = np.bincount(code, weights=weight)
-    mean_error = np.bincount(code, weights=weight * error) / count
+def _loss(prediction: FloatArray, experiment: Rows, cut: _Cut) -> float:
+    """Squared error of held-out means, of models or of single rows, weighted by their counts."""
+    error, weight = prediction[cut.held_out] - experiment.outcomes[cut.held_out], experiment.weights[cut.held_out]
+    count = np.bincount(cut.unit, weights=weight)
+    mean_error = np.bincount(cut.unit, weights=weight * error) / count
     return float(count @ mean_error**2 / count.sum())
 
 

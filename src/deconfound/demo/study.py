@@ -38,9 +38,9 @@ LABEL_NOISE = 0.15
 class Sizes:
     """How much of everything: messages, notes per message, notes per person, replay draws."""
 
-    log_contexts: int = 2_000
+    log_contexts: int = 1_200
     log_repeats: int = 3
-    log_people: int = 500
+    log_people: int = 300
     experiment_contexts: int = 360
     experiment_people: int = 180
     draws: int = 2

@@ -52,7 +52,8 @@ class Pooled:
         scale = 1.0 / (pooling * self.side.values + penalty)
         pull = pooling * scale * self.side.cross[:, 0]
         small = self.outside is None and len(self.side.values) < len(self.coordinates)
-        kernel = None if small else (self.coordinates * scale) @ self.coordinates.T
+        half = self.coordinates * np.sqrt(scale)
+        kernel = None if small else half @ half.T  # a product with its own transpose costs half of another
         if kernel is not None and self.outside is not None:
             kernel += self.outside / penalty
         return System(self, pooling, penalty, scale, pull, self.coordinates @ pull, kernel)

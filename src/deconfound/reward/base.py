@@ -80,11 +80,16 @@ class Sources:
             self._baselines[penalty] = Baseline(linear, clip(linear(log.phi)), clip(linear(self.experiment.phi)))
         return self._baselines[penalty]
 
+    def pooled_if_ready(self, smallest: float) -> Pooled | None:
+        """What ``pooled_phi`` would give, if that costs nothing."""
+        ready = [limit for limit in self._pooled if limit <= smallest]
+        return self._pooled[max(ready)] if ready else None
+
     def pooled_phi(self, smallest: float) -> Pooled:
         """Log and experiment on phi, good for every penalty from ``smallest`` up."""
-        ready = [limit for limit in self._pooled if limit <= smallest]
-        if ready:
-            return self._pooled[max(ready)]
+        ready = self.pooled_if_ready(smallest)
+        if ready is not None:
+            return ready
         log, seen = self.log, self.experiment.phi
         side = factor(log.phi, log.outcomes[:, None], log.shares, seen=seen, smallest=smallest)
         self._pooled[smallest] = Pooled.of(side, seen)

@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.linalg import Pooled
+from deconfound.design import FloatArray, IntArray, Rows, stack
+from deconfound.linalg import Linear, ridge
 from deconfound.reward.base import RewardFit, Sources, clip, fit_all, require_positive, require_share
 
 POOLINGS = tuple(float(p) for p in np.linspace(0.0, 1.0, 21))
@@ -51,8 +51,8 @@ class Cvci:
 
     @classmethod
     def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedCvci:
-        """One factorization of the log for every candidate and fold."""
-        return PreparedCvci(sources, sources.pooled_phi(min(candidate.penalty for candidate in candidates)))
+        """One factorization of the log for every candidate and fold, made when first needed."""
+        return PreparedCvci(sources, min(candidate.penalty for candidate in candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,31 @@ class PreparedCvci:
     """Both sources on phi, ready for any mixture and subset."""
 
     sources: Sources
-    pooled: Pooled
+    smallest: float
 
     def predict(self, candidate: Cvci, trains: Sequence[IntArray]) -> list[FloatArray]:
         """One small solve a subset."""
         experiment = self.sources.experiment
-        system = self.pooled.at(candidate.pooling, candidate.penalty)
+        system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
         solutions = (system.solve(experiment.outcomes, experiment.weights, train) for train in trains)
         return [clip(system.predict(solution)) for solution in solutions]
 
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
-        """Coefficients over phi."""
+        """Coefficients over phi; a single fit is one plain ridge, cheaper than a factorization made for many."""
         experiment = self.sources.experiment
-        system = self.pooled.at(candidate.pooling, candidate.penalty)
-        linear = system.linear(system.solve(experiment.outcomes, experiment.weights, train))
+        pooled = self.sources.pooled_if_ready(self.smallest)
+        if pooled is None:
+            linear = _stacked(candidate, self.sources.log, experiment.take(train))
+        else:
+            system = pooled.at(candidate.pooling, candidate.penalty)
+            linear = system.linear(system.solve(experiment.outcomes, experiment.weights, train))
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)
+
+
+def _stacked(candidate: Cvci, log: Rows, experiment: Rows) -> Linear:
+    """Ridge on the rows of both sources, each weighted by its share of the mixture."""
+    parts = ((log, candidate.pooling), (experiment, 1.0 - candidate.pooling))
+    used = [(rows, share) for rows, share in parts if share > 0]
+    phi = stack([rows.phi for rows, _ in used])
+    outcome = np.concatenate([rows.outcomes for rows, _ in used])
+    return ridge(phi, outcome, candidate.penalty, np.concatenate([share * rows.shares for rows, share in used]))
