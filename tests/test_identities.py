@@ -22,6 +22,7 @@ from deconfound.reward import (
     GroundedLinear,
     ObsOnly,
     RepresentationExp,
+    Sources,
 )
 
 AGREE = 1e-10
@@ -221,3 +222,14 @@ def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> 
     before = candidate.fit(pair.log, pair.experiment).predict(pair.fresh)
     after = candidate.fit(wider[0], wider[1]).predict(wider[2])
     np.testing.assert_allclose(after, before, rtol=0, atol=AGREE)
+
+
+@pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
+def test_one_ridge_on_stacked_rows_equals_the_factorization_made_for_many(pair: Pair, pooling: float) -> None:
+    """Before anything is tuned `Cvci` fits by one plain ridge; afterwards it reuses the factored log."""
+    candidate, train = Cvci(pooling, 0.05), np.arange(len(pair.experiment))[::2]
+    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), [candidate])
+    alone = prepared.fit(candidate, train)
+    prepared.predict(candidate, [train])
+    again = prepared.fit(candidate, train)
+    np.testing.assert_allclose(alone.predict(pair.fresh), again.predict(pair.fresh), rtol=0, atol=1e-9)
