@@ -102,7 +102,7 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], level: f
         study.models, fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster
     )
     plain = direct(study.models, fitted.q, trial.cluster)
-    policy = Policy(study.models, final.balance, final.reward, fitted.replicates)
+    policy = Policy(study.models, final.balance, final.reward, fitted.replicates, corrected.covariance)
     _, log_model = coded(study.log.table["model"], (*study.models, *study.others))
     return Result(
         values=corrected if method == "doubly robust" else plain,

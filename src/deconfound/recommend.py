@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray
 from deconfound.material import Cells
 from deconfound.metrics import choices
 from deconfound.reward import RewardFit
@@ -39,22 +39,26 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A fitted reward with its bootstrap refits: all that a recommendation needs."""
+    """A fitted reward, its bootstrap refits and the error of the models' values: all that a recommendation needs."""
 
     models: tuple[str, ...]
     balance: float
     reward: RewardFit
     replicates: tuple[RewardFit, ...]
+    covariance: FloatArray  # (k, k) of the doubly robust values
 
     def recommend(self, cells: Cells, level: float) -> tuple[Recommendation, ...]:
-        """The best model of each replayed context, with intervals from the spread of the refits.
+        """The best model of each replayed context.
 
-        The intervals hold the experiment's sampling error, not the bias that a reward may share with the log; a
-        family that never looks at the experiment has no refits and so can tell nothing.
+        A lead's variance is the spread of the refits plus that of the two models' average difference: a reward
+        borrowed from the log hardly moves between refits, and yet its lead on one context cannot be known better
+        than the experiment knows the lead on average. A family that never looks at the experiment has no refits
+        and so can tell nothing.
         """
         rows = cells.rows(self.balance)
         q = cells.average(self.reward.predict(rows))
-        spread = _Spread.of(q, [cells.average(predicted) for predicted in _predictions(self.replicates, rows)], level)
+        refits = [cells.average(fit.predict(rows)) for fit in self.replicates]
+        spread = _Spread.of(q, refits, self.covariance, level)
         return tuple(self._one(cells.contexts[i], q[i], spread, i) for i in range(len(q)))
 
     def _one(self, context_id: str, q: FloatArray, spread: _Spread, at: int) -> Recommendation:
@@ -75,10 +79,6 @@ class Policy:
         )
 
 
-def _predictions(fits: Sequence[RewardFit], rows: Rows) -> list[FloatArray]:
-    return [fit.predict(rows) for fit in fits]
-
-
 @dataclass(frozen=True, slots=True)
 class _Spread:
     """Best and second model of each context with the half-widths of their value and lead."""
@@ -89,7 +89,7 @@ class _Spread:
     margin: FloatArray
 
     @classmethod
-    def of(cls, q: FloatArray, refits: Sequence[FloatArray], level: float) -> _Spread:
+    def of(cls, q: FloatArray, refits: Sequence[FloatArray], covariance: FloatArray, level: float) -> _Spread:
         at = np.arange(len(q))
         best = choices(q)
         others = q.copy()
@@ -100,6 +100,7 @@ class _Spread:
         stacked = np.stack(refits)  # (refits, contexts, models)
         quantile = float(stdtrit(len(refits) - 1, 0.5 + level / 2))
         lead = stacked[:, at, best] - stacked[:, at, second]
-        return cls(
-            best, second, quantile * stacked[:, at, best].std(axis=0, ddof=1), quantile * lead.std(axis=0, ddof=1)
-        )
+        own = np.diag(covariance)
+        apart = own[best] + own[second] - 2 * covariance[best, second]
+        value = np.sqrt(stacked[:, at, best].var(axis=0, ddof=1) + own[best])
+        return cls(best, second, quantile * value, quantile * np.sqrt(lead.var(axis=0, ddof=1) + np.maximum(apart, 0)))

@@ -26,7 +26,8 @@ def save(result: Result, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "result.json").unlink(missing_ok=True)
     result.featurizer.save(directory)
-    np.savez(directory / "reward.npz", **_arrays([result.policy.reward, *result.policy.replicates]))
+    arrays = _arrays([result.policy.reward, *result.policy.replicates])
+    np.savez(directory / "reward.npz", covariance=result.policy.covariance, **arrays)
     write_json(result, directory / "result.json")
 
 
@@ -38,8 +39,8 @@ def load(directory: Path) -> Result:
         if stored["schema"] != SCHEMA:
             raise _unusable(where, f"its schema is {stored['schema']} and this version reads {SCHEMA}")
         with (directory / "reward.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            fits = _fits({name: arrays[name] for name in arrays.files})
-        return _result(stored, fits, Featurizer.load(directory))
+            known = {name: arrays[name] for name in arrays.files}
+        return _result(stored, _fits(known), known["covariance"], Featurizer.load(directory))
     except FileNotFoundError as error:
         raise _unusable(Path(error.filename), "there is no such file") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile) as error:
@@ -50,7 +51,7 @@ def _unusable(where: Path, what: str) -> DataError:
     return DataError([Problem(str(where), what, "Run `deconfound evaluate ... -o DIR` again to make a new one.")])
 
 
-def _result(stored: dict[str, Any], fits: list[RewardFit], featurizer: Featurizer) -> Result:
+def _result(stored: dict[str, Any], fits: list[RewardFit], covariance: FloatArray, featurizer: Featurizer) -> Result:
     models, choice = tuple(stored["models"]), stored["choice"]
     return Result(
         **{name: read_values(stored[name], models) for name in VALUES},
@@ -58,7 +59,7 @@ def _result(stored: dict[str, Any], fits: list[RewardFit], featurizer: Featurize
         findings=tuple(Finding(**finding) for finding in stored["findings"]),
         choice=Choice(_family(choice), choice["mode"], choice["balance"], choice["psi_source"]),
         counts={name: _counts(row) for name, row in stored["counts"].items()},
-        policy=Policy(models, choice["balance"], fits[0], tuple(fits[1:])),
+        policy=Policy(models, choice["balance"], fits[0], tuple(fits[1:]), covariance),
         featurizer=featurizer,
         level=stored["level"],
         seed=stored["seed"],

@@ -11,6 +11,7 @@ from deconfound.report.document import recommended
 from deconfound.report.result import Result
 from deconfound.value import Values
 
+FEW_PAIRS = 6  # more are shown by their places
 VALUES = ("values", "direct", "experiment", "raw_log")
 
 
@@ -93,11 +94,16 @@ def _lookup(values: Values) -> dict[str, float]:
 
 
 def _apart(result: Result) -> str:
-    tied = [f"{c.better} and {c.worse}" for c in result.contrasts() if not c.told_apart]
+    tied = [(c.better, c.worse) for c in result.contrasts() if not c.told_apart]
     level = percent(result.level)
     if not tied:
         return f"Every pair of models is told apart at {level}."
-    return f"Not told apart at {level}: {'; '.join(tied)}."
+    if len(tied) <= FEW_PAIRS:
+        return f"Not told apart at {level}: {'; '.join(f'{better} and {worse}' for better, worse in tied)}."
+    places = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
+    below: dict[str, list[int]] = {name: [places[w] for b, w in tied if b == name] for name in places}
+    lines = [f"  {places[name]} from {spans(numbers)}" for name, numbers in below.items() if numbers]
+    return "\n".join([f"Not told apart at {level}, by place in the ranking:", *lines])
 
 
 def _routing(result: Result) -> str:
@@ -145,6 +151,17 @@ def presentable(result: Result) -> Result:
     values = {name: replace(getattr(result, name), models=names) for name in VALUES}
     rows = tuple(replace(r, model=escaped(r.model), runner_up=escaped(r.runner_up)) for r in result.recommendations)
     return replace(result, recommendations=rows, **values)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Whole numbers in order, runs of them shortened: 2 to 5, 7."""
+    runs: list[list[int]] = []
+    for n in sorted(numbers):
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def percent(level: float) -> str:
