@@ -126,7 +126,8 @@ def test_the_limits_lead_through_the_path_they_name(
     for name in ("ritz", "kernel_matrix", "kernel_operator"):
         monkeypatch.setattr(factored, name, _noting(getattr(factored, name), name, taken))
     pair = make(shape)
-    Cvci().fit(pair.log, pair.experiment)
+    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), [Cvci()])
+    prepared.predict(Cvci(), [np.arange(len(pair.experiment))])
     assert taken == expected
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from deconfound.design import FloatArray, Matrix
-from deconfound.linalg.factored import factor
+from deconfound.linalg import factored
+from deconfound.linalg.factored import Dual, factor
+from deconfound.linalg.kernel import kernel_matrix
 from deconfound.linalg.threads import one_blas_thread
 
 
@@ -28,8 +31,28 @@ def ridge(features: Matrix, targets: FloatArray, penalty: float, weight: FloatAr
     weight = np.ones(features.shape[0]) if weight is None else weight
     total = float(weight.sum())
     columns = targets[:, None] if targets.ndim == 1 else targets
+    few = features.shape[0] <= min(factored.EXACT, features.shape[1])
     with one_blas_thread():
-        side = factor(features, columns, weight / total, seen=None, smallest=penalty / total)
-        coef = side.basis.lift(side.cross / (side.values + penalty / total)[:, None])
-        intercept = side.target - side.basis.mean @ coef
+        coef, intercept = (_of_few if few else _of_many)(features, columns, weight / total, penalty / total)
     return Linear(coef[:, 0], float(intercept[0])) if targets.ndim == 1 else Linear(coef, intercept)
+
+
+def _of_few(features: Matrix, targets: FloatArray, shares: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray]:
+    """Few rows over many features: one Cholesky factorization of their kernel."""
+    mean, target = np.asarray(features.T @ shares), shares @ targets
+    root = np.sqrt(shares)[:, None]
+    kernel = kernel_matrix(features, mean, root)
+    kernel[np.diag_indices_from(kernel)] += penalty
+    triangle = linalg.cho_factor(kernel, overwrite_a=True, check_finite=False)
+    weights = root * linalg.cho_solve(triangle, root * (targets - target), check_finite=False)
+    coef = Dual(mean, features, weights).lift(np.eye(targets.shape[1]))
+    return coef, target - mean @ coef
+
+
+def _of_many(
+    features: Matrix, targets: FloatArray, shares: FloatArray, penalty: float
+) -> tuple[FloatArray, FloatArray]:
+    """Everything else: as a source that is factored for a single penalty."""
+    side = factor(features, targets, shares, seen=None, smallest=penalty)
+    coef = side.basis.lift(side.cross / (side.values + penalty)[:, None])
+    return coef, side.target - side.basis.mean @ coef
