@@ -111,7 +111,7 @@ class Result:
 
     @staticmethod
     def load(directory: Path | str) -> Result:
-        """Read what ``save`` wrote."""
+        """A kept result, whole."""
         from deconfound.report.store import load
 
         return load(Path(directory))

@@ -132,6 +132,32 @@ class ExperimentRidge:
         return self.pooled.at(0.0, penalty / float(self.weights[train].sum()))
 
 
+class HasPenalty(Protocol):
+    """A family with nothing to choose but its ridge penalty."""
+
+    @property
+    def penalty(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAlone:
+    """Preparation of a family that is one ridge on the experiment, over phi or over psi."""
+
+    ridge: ExperimentRidge
+    features: Literal["phi", "psi"]
+
+    def predict(self, candidate: HasPenalty, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """One small solve a subset."""
+        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
+
+    def fit(self, candidate: HasPenalty, train: IntArray) -> RewardFit:
+        """Coefficients over the features it was prepared on."""
+        linear = self.ridge.fit(candidate.penalty, train)
+        if self.features == "phi":
+            return RewardFit(float(linear.intercept), phi_coef=linear.coef)
+        return RewardFit(float(linear.intercept), psi_coef=linear.coef)
+
+
 F_contra = TypeVar("F_contra", contravariant=True)
 
 

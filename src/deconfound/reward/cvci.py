@@ -46,7 +46,6 @@ class Cvci:
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
 
     def rigidity(self) -> tuple[float, ...]:
-        """More penalty, then more of the log."""
         return (self.penalty, self.pooling)
 
     @classmethod
@@ -63,7 +62,6 @@ class PreparedCvci:
     smallest: float
 
     def predict(self, candidate: Cvci, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """One small solve a subset."""
         experiment = self.sources.experiment
         system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
         solutions = (system.solve(experiment.outcomes, experiment.weights, train) for train in trains)

@@ -46,7 +46,6 @@ class CvciResidual:
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
 
     def rigidity(self) -> tuple[float, ...]:
-        """More penalty, then more of the log."""
         return (self.penalty, self.pooling)
 
     @classmethod

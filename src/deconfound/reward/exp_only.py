@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.reward.base import ExperimentRidge, RewardFit, Sources, clip, fit_all, require_positive
+from deconfound.design import Rows
+from deconfound.reward.base import PreparedAlone, RewardFit, Sources, fit_all, require_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,12 @@ class ExpOnly:
         return fit_all(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
-        """A fixed default, as in the paper."""
         return (self,)
 
     def rigidity(self) -> tuple[float, ...]:
-        """More penalty, more regularized."""
         return (self.penalty,)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedExpOnly:  # noqa: ARG003
+    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedAlone:  # noqa: ARG003
         """The experiment's kernel serves every penalty and fold."""
-        return PreparedExpOnly(sources.alone)
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedExpOnly:
-    """The experiment's phi, ready for any subset."""
-
-    ridge: ExperimentRidge
-
-    def predict(self, candidate: ExpOnly, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """One small solve a subset."""
-        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
-
-    def fit(self, candidate: ExpOnly, train: IntArray) -> RewardFit:
-        """Coefficients over phi."""
-        linear = self.ridge.fit(candidate.penalty, train)
-        return RewardFit(float(linear.intercept), phi_coef=linear.coef)
+        return PreparedAlone(sources.alone, "phi")

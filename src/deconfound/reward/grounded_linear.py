@@ -55,11 +55,9 @@ class PreparedGroundedLinear:
     rich: PreparedGrounded
 
     def predict(self, candidate: GroundedLinear, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """As the rich family with this penalty and strength."""
         return self.rich.predict(_rich(candidate), trains)
 
     def fit(self, candidate: GroundedLinear, train: IntArray) -> RewardFit:
-        """As the rich family with this penalty and strength."""
         return self.rich.fit(_rich(candidate), train)
 
 

@@ -36,7 +36,6 @@ class ObsOnly:
         return (self,)
 
     def rigidity(self) -> tuple[float, ...]:
-        """More penalty, more regularized."""
         return (self.penalty,)
 
     @classmethod
@@ -56,6 +55,5 @@ class PreparedObsOnly:
         return [self.sources.baseline(candidate.penalty).experiment for _ in trains]
 
     def fit(self, candidate: ObsOnly, train: IntArray) -> RewardFit:  # noqa: ARG002
-        """Coefficients over phi."""
         linear = self.sources.baseline(candidate.penalty).linear
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)

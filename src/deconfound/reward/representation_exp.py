@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.reward.base import ExperimentRidge, RewardFit, Sources, clip, fit_all, require_positive
+from deconfound.design import Rows
+from deconfound.reward.base import ExperimentRidge, PreparedAlone, RewardFit, Sources, fit_all, require_positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +32,14 @@ class RepresentationExp:
         return fit_all(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
-        """A fixed default, as in the paper."""
         return (self,)
 
     def rigidity(self) -> tuple[float, ...]:
-        """More penalty, more regularized."""
         return (self.penalty,)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedRepresentationExp:  # noqa: ARG003
+    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedAlone:  # noqa: ARG003
         """psi of the experiment serves every penalty and fold."""
         experiment = sources.experiment
-        return PreparedRepresentationExp(
-            ExperimentRidge.of(experiment.proxies, experiment.outcomes, experiment.weights)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedRepresentationExp:
-    """The experiment's psi, ready for any subset."""
-
-    ridge: ExperimentRidge
-
-    def predict(self, candidate: RepresentationExp, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """One solve in as many unknowns as proxies a subset."""
-        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
-
-    def fit(self, candidate: RepresentationExp, train: IntArray) -> RewardFit:
-        """Coefficients over psi."""
-        linear = self.ridge.fit(candidate.penalty, train)
-        return RewardFit(float(linear.intercept), psi_coef=linear.coef)
+        ridge = ExperimentRidge.of(experiment.proxies, experiment.outcomes, experiment.weights)
+        return PreparedAlone(ridge, "psi")
