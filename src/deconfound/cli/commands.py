@@ -19,7 +19,7 @@ from deconfound.report.summary import comparison
 from deconfound.report.tables import recommendation_text, write_recommendations
 from deconfound.report.truth import against_truth
 
-FOLDER, JSON = "", ".json"
+FOLDER, JSON, HTML = "", ".json", ".html"
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
@@ -131,8 +131,8 @@ def _target(arguments: argparse.Namespace) -> Path | None:
     path = Path(arguments.output)
     if arguments.family == "all":
         raise UsageError("-o keeps one result; choose one --family, or take all of them with --json.")
-    if path.suffix not in (FOLDER, JSON):
-        raise UsageError(f"-o takes a folder or a .json file, not {quoted(path.name)}.")
+    if path.suffix not in (FOLDER, JSON, HTML):
+        raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quoted(path.name)}.")
     if path.suffix == FOLDER and path.exists() and not path.is_dir():
         raise UsageError(f"-o {path}: there is a file of that name; choose another folder.")
     return path
@@ -141,6 +141,8 @@ def _target(arguments: argparse.Namespace) -> Path | None:
 def _keep(result: Result, path: Path) -> None:
     if path.suffix == JSON:
         result.to_json(path)
+    elif path.suffix == HTML:
+        result.to_html(path)
     else:
         result.save(path)
         sys.stderr.write(f"kept in {path}; use it with: deconfound recommend {path} --replay FILE\n")

@@ -67,7 +67,10 @@ def _evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help="a folder keeps the result for `recommend`; FILE.json takes it as JSON"
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="a folder keeps the result for `recommend`; FILE.json or FILE.html takes it as JSON or as a page",
     )
     _talk(parser)
     parser.set_defaults(run=_run_evaluate)

@@ -103,6 +103,13 @@ class Result:
 
         write_json(self, Path(path))
 
+    def to_html(self, path: Path | str) -> None:
+        """Write a page that a browser shows by itself: the answer, the intervals, the table, what to know."""
+        from deconfound.report.page import page
+        from deconfound.report.summary import presentable
+
+        Path(path).write_text(page(presentable(self)), encoding="utf-8")
+
     def save(self, directory: Path | str) -> None:
         """Keep the result so that ``Result.load`` and ``deconfound recommend`` can use it later."""
         from deconfound.report.store import save

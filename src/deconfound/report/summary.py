@@ -18,8 +18,14 @@ VALUES = ("values", "direct", "experiment", "raw_log")
 def summary(result: Result) -> str:
     """The whole text, ready for a terminal."""
     result = presentable(result)
-    parts = (_answer(result), _table(result), _apart(result), _routing(result), _basis(result), _findings(result))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    answer, *rest = paragraphs(result)
+    return "\n\n".join([answer, aligned(comparison_rows(result)), *rest]) + "\n"
+
+
+def paragraphs(result: Result) -> list[str]:
+    """Everything that is said besides the table, the answer first."""
+    parts = (_answer(result), _apart(result), _routing(result), _basis(result), _findings(result))
+    return [part for part in parts if part]
 
 
 def comparison(results: Sequence[Result]) -> str:
@@ -62,12 +68,13 @@ def _about_log(result: Result, best: str) -> list[str]:
         return [f"The raw log names the same model, at {said:.3f}."]
     rank = result.values.ranking().index(favourite) + 1
     return [
-        f"The raw log would have said {favourite}: {said:.3f} at face value, {true:.3f} once confounding is removed, "
+        f"The raw log would have said {favourite}: {said:.3f} at face value, {true:.3f} by the evaluation, "
         f"which makes it number {rank} of {len(result.models)}."
     ]
 
 
-def _table(result: Result) -> str:
+def comparison_rows(result: Result) -> list[tuple[str, ...]]:
+    """Each model's value beside what log and experiment say alone; the first row holds the heads."""
     level = percent(result.level)
     heads = ("", "model", "value", f"{level} interval", "raw log", "log off by", "experiment alone")
     logged, alone = _lookup(result.raw_log), _lookup(result.experiment)
@@ -86,7 +93,7 @@ def _table(result: Result) -> str:
                 f"{shown(alone[name])} ± {shown(errors[name])}" if math.isfinite(alone[name]) else "none",
             )
         )
-    return aligned([heads, *rows])
+    return [heads, *rows]
 
 
 def _lookup(values: Values) -> dict[str, float]:
