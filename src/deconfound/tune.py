@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, projection
 from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import Family, Prepared, Sources
+from deconfound.reward import Family, Prepared, RewardFit, Sources
 
 F = TypeVar("F", bound=Family)
 By = Literal["model", "sample", "holdout"]
@@ -48,6 +48,7 @@ class Tuned(Generic[F]):
     candidates: tuple[F, ...]
     losses: FloatArray  # one a candidate; NaN when fixed
     mode: Mode
+    fit: RewardFit | None = None  # the chosen one on all rows, where ``tune`` had them at hand
 
 
 def tune(
@@ -63,13 +64,14 @@ def tune(
 
     ``by="model"`` holds out whole models and compares predicted with observed model means, which is what a ranking
     needs; "sample" holds out rows, contexts kept whole; "holdout" is one such split. All of the log takes part in
-    every fit. Ties go to the more regularized candidate.
+    every fit. Ties go to the more regularized candidate, which is then fitted to all rows: ``tuned.fit``.
     """
     listed = tuple(family.grid() if candidates is None else candidates)
     with one_blas_thread():
         prepared = type(family).prepare(Sources(log, experiment), listed)
-        everything = [np.arange(len(experiment))]
-        return choose(prepared, listed, family, experiment, everything, Validation(folds, by, seed))[0]
+        everything = np.arange(len(experiment))
+        tuned = choose(prepared, listed, family, experiment, [everything], Validation(folds, by, seed))[0]
+        return replace(tuned, fit=prepared.fit(tuned.estimator, everything))
 
 
 def choose(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray, Rows, stack
 from deconfound.linalg import Linear, ridge
@@ -70,11 +71,11 @@ class PreparedCvci:
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
         """Coefficients over phi; a single fit is one plain ridge, cheaper than a factorization made for many."""
         experiment = self.sources.experiment
-        pooled = self.sources.pooled_if_ready(self.smallest)
-        if pooled is None:
-            linear = _stacked(candidate, self.sources.log, experiment.take(train))
+        log, ready = self.sources.log, self.sources.pooled_if_ready(self.smallest)
+        if ready is None and sparse.issparse(log.phi):  # stacking dense rows would copy all of them
+            linear = _stacked(candidate, log, experiment.take(train))
         else:
-            system = pooled.at(candidate.pooling, candidate.penalty)
+            system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
             linear = system.linear(system.solve(experiment.outcomes, experiment.weights, train))
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)
 
