@@ -1,0 +1,82 @@
+"""Threads: BLAS keeps to one inside our kernels, ours never change a number, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import multiprocessing
+
+import numpy as np
+import pytest
+from making import TALL, make
+from scipy import linalg
+from threadpoolctl import threadpool_info
+
+from deconfound.linalg import in_threads, one_blas_thread, ridge, threads
+from deconfound.reward import Cvci
+from deconfound.tune import tune
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_blas_runs_on_one_thread_inside_and_as_before_outside():
+    linalg.solve(np.eye(2), np.ones(2))  # loads SciPy's own BLAS
+    before = blas_threads()
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == before
+
+
+@pytest.mark.parametrize("entry", ["tune", "fit"])
+def test_every_entry_to_the_kernels_limits_blas(entry, monkeypatch):
+    """Many small solves are ten times slower with two BLAS threads, and large products have crashed."""
+    seen: list[set[int]] = []
+    real = Cvci.prepare.__func__
+
+    def prepare(cls, sources, candidates):
+        seen.append(blas_threads())
+        return real(cls, sources, candidates)
+
+    monkeypatch.setattr(Cvci, "prepare", classmethod(prepare))
+    pair = make(TALL)
+    if entry == "tune":
+        tune(Cvci(), pair.log, pair.experiment, candidates=[Cvci(0.1), Cvci(0.9)])
+    else:
+        Cvci().fit(pair.log, pair.experiment)
+    assert seen == [{1}]
+
+
+def test_results_come_in_the_order_of_the_items_and_errors_come_through():
+    assert in_threads(lambda x: x * x, range(50)) == [x * x for x in range(50)]
+    with pytest.raises(ZeroDivisionError):
+        in_threads(lambda x: 1 // x, [1, 0, 2])
+
+
+def test_tiles_that_ask_for_threads_again_do_not_wait_for_ever():
+    nested = in_threads(lambda x: in_threads(lambda y: x + y, range(4)), range(8))
+    assert nested == [[x + y for y in range(4)] for x in range(8)]
+
+
+def _in_child(queue: multiprocessing.queues.Queue[list[int]]) -> None:
+    queue.put(in_threads(lambda x: x + 1, range(4)))
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # the very thing Python warns of
+def test_a_forked_child_starts_threads_of_its_own():
+    """The child inherits the parent's pool without its threads."""
+    in_threads(lambda x: x, range(4))
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_in_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=30) == [1, 2, 3, 4]
+    child.join(30)
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    rng = np.random.default_rng(0)
+    features, targets = rng.standard_normal((9000, 12)), rng.random(9000)
+    many = ridge(features, targets, 1.0)
+    monkeypatch.setattr(threads, "workers", lambda: 1)
+    alone = ridge(features, targets, 1.0)
+    np.testing.assert_array_equal(many.coef, alone.coef)
