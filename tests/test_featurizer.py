@@ -305,7 +305,7 @@ def test_a_missing_label_counts_nowhere_and_is_reported():
     featurizer, blocks = spec.fit_log(holed)
     kept = np.flatnonzero(np.isfinite(values))
     phi = blocks.text.toarray()[blocks.pair]
-    solution = dense_ridge(phi[kept], values[kept] / np.nanstd(values), 1.0, np.ones(len(kept)))
+    solution = dense_ridge(phi[kept], values[kept] / np.nanstd(values), spec.label_penalty, np.ones(len(kept)))
     predicted = phi @ solution[:-1]
     expected = (predicted - predicted.mean()) / predicted.std()
     np.testing.assert_allclose(np.abs(blocks.psi[blocks.pair][:, 0]), np.abs(expected), atol=1e-6)

@@ -35,7 +35,7 @@ class Features:
     surface: bool = True
     components: int = 20
     buckets: int = 2**18
-    label_penalty: float = 1.0
+    label_penalty: float = 3.0
 
     def __post_init__(self) -> None:
         if self.source not in ("text", "columns", "both"):

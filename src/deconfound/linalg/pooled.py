@@ -47,15 +47,19 @@ class Pooled:
         kernel = centred_product(rows, rows, side.basis.mean)
         return cls(side, rows, side.seen, kernel - side.seen @ side.seen.T)
 
+    def _kernel(self, scale: FloatArray, penalty: float) -> FloatArray:
+        half = self.coordinates * np.sqrt(scale)
+        kernel = half @ half.T  # a product with its own transpose costs half of another
+        if self.outside is not None:
+            kernel += self.outside / penalty
+        return np.asarray(kernel)
+
     def at(self, pooling: float, penalty: float) -> System:
         """The systems of one pooling weight and penalty, shared by all folds."""
         scale = 1.0 / (pooling * self.side.values + penalty)
         pull = pooling * scale * self.side.cross[:, 0]
         small = self.outside is None and len(self.side.values) < len(self.coordinates)
-        half = self.coordinates * np.sqrt(scale)
-        kernel = None if small else half @ half.T  # a product with its own transpose costs half of another
-        if kernel is not None and self.outside is not None:
-            kernel += self.outside / penalty
+        kernel = None if small else self._kernel(scale, penalty)
         return System(self, pooling, penalty, scale, pull, self.coordinates @ pull, kernel)
 
 

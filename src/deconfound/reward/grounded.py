@@ -79,6 +79,7 @@ class PreparedGrounded:
 
     sources: Sources
     ridges: dict[tuple[Basis, float], ExperimentRidge] = field(default_factory=dict)
+    latest: dict[tuple[object, ...], list[FloatArray]] = field(default_factory=dict)  # corrections at full strength
 
     def correction(self, basis: Basis, log_penalty: float) -> ExperimentRidge:
         """The ridge of f_obs - Y on B(psi), made once a basis and baseline."""
@@ -91,9 +92,18 @@ class PreparedGrounded:
 
     def predict(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:
         """Baseline minus the correction each subset supports."""
-        ridge = self.correction(candidate.basis, candidate.log_penalty)
         baseline = self.sources.baseline(candidate.log_penalty).experiment
-        return [clip(baseline - candidate.strength * ridge.predict(candidate.penalty, train)) for train in trains]
+        return [clip(baseline - candidate.strength * full) for full in self._full(candidate, trains)]
+
+    def _full(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """Corrections at full strength, kept for the candidates that follow and differ in strength alone."""
+        cuts = tuple(train.tobytes() for train in trains)
+        key = (candidate.basis, candidate.penalty, candidate.log_penalty, cuts)
+        if key not in self.latest:
+            ridge = self.correction(candidate.basis, candidate.log_penalty)
+            self.latest.clear()
+            self.latest[key] = [ridge.predict(candidate.penalty, train) for train in trains]
+        return self.latest[key]
 
     def fit(self, candidate: Grounded, train: IntArray) -> RewardFit:
         """Baseline over phi and correction over B(psi)."""
