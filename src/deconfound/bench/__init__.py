@@ -1,0 +1,1 @@
+"""Semi-synthetic and cached benchmarks, and the machine that runs them."""
