@@ -16,7 +16,7 @@ import deconfound
 SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
-    {"errors"},
+    {"errors", "stored"},
     {"design", "data", "linalg", "chat"},
     {"loading", "features", "reward", "demo", "replay", "judge"},
     {"material", "tune", "value"},

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from deconfound.errors import UsageError
+from deconfound.stored import StoredRows
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 Matrix: TypeAlias = Any
-"""A feature matrix: a SciPy CSR matrix or a two-dimensional float array."""
+"""A feature matrix: a SciPy CSR matrix, a two-dimensional float array, or rows of a store."""
 
 TILE_ROWS = 2048  # rows handled at a time where a copy of all of them would double the memory
 GLANCE = 64  # columns that tell most dense rows apart
@@ -38,8 +39,7 @@ class Rows:
     context: IntArray | None = None  # (n,), codes
 
     def __post_init__(self) -> None:
-        phi = sparse.csr_matrix(self.phi, dtype=np.float64) if sparse.issparse(self.phi) else _dense(self.phi, "phi")
-        object.__setattr__(self, "phi", phi)
+        object.__setattr__(self, "phi", _features(self.phi))
         if self.psi is not None:
             object.__setattr__(self, "psi", _dense(self.psi, "psi"))
         for name, kind in (("outcome", np.float64), ("model", np.int64), ("weight", np.float64), ("context", np.int64)):
@@ -53,8 +53,9 @@ class Rows:
             value = getattr(self, name)
             if value is not None and len(value) != len(self):
                 raise UsageError(f"Rows: {name} has {len(value)} rows and phi has {len(self)}; they must agree.")
-        numbers = {"phi": self.phi.data if sparse.issparse(self.phi) else self.phi, "psi": self.psi}
-        numbers |= {"outcome": self.outcome, "weight": self.weight}
+        numbers = {"psi": self.psi, "outcome": self.outcome, "weight": self.weight}
+        if not isinstance(self.phi, StoredRows):
+            numbers["phi"] = self.phi.data if sparse.issparse(self.phi) else self.phi
         for name, value in numbers.items():
             if value is not None and not _finite(value):
                 raise UsageError(f"Rows: {name} holds NaN or infinity; every entry must be a finite number.")
@@ -102,6 +103,12 @@ class Rows:
         return self.psi
 
 
+def _features(phi: Matrix) -> Matrix:
+    if isinstance(phi, StoredRows):
+        return phi
+    return sparse.csr_matrix(phi, dtype=np.float64) if sparse.issparse(phi) else _dense(phi, "phi")
+
+
 def _dense(value: object, name: str) -> FloatArray:
     array = np.ascontiguousarray(value, dtype=np.float64)
     if array.ndim != 2:
@@ -120,6 +127,8 @@ def stack(parts: Sequence[Matrix]) -> Matrix:
     """Feature matrices one above the other, sparse if any of them is."""
     if len(parts) == 1:
         return parts[0]
+    if isinstance(parts[0], StoredRows):
+        return parts[0].store.rows(np.concatenate([part.index for part in parts]))
     return sparse.vstack(parts, format="csr") if any(sparse.issparse(part) for part in parts) else np.vstack(parts)
 
 
@@ -169,7 +178,7 @@ def _equal_rows(rows: Rows) -> IntArray:
 
 def _suspects(phi: Matrix) -> IntArray:
     """Rows that a glance at their first columns cannot tell from every other row; wide dense rows are slow to read."""
-    if sparse.issparse(phi) or phi.shape[1] <= GLANCE:
+    if sparse.issparse(phi) or isinstance(phi, StoredRows) or phi.shape[1] <= GLANCE:
         return np.arange(phi.shape[0])
     _, inverse, count = np.unique(projection(phi[:, :GLANCE], seed=1), return_inverse=True, return_counts=True)
     return np.flatnonzero(count[inverse] > 1)
@@ -188,7 +197,7 @@ def _tiles(index: IntArray) -> list[IntArray]:
 def projection(matrix: Matrix, seed: int) -> FloatArray:
     """One random coordinate of each row, the same wherever the row stands."""
     direction = np.random.default_rng(seed).standard_normal(matrix.shape[1])
-    if sparse.issparse(matrix):
+    if sparse.issparse(matrix) or isinstance(matrix, StoredRows):
         return np.asarray(matrix @ direction)
     # BLAS may round equal rows differently by position; a plain sum along the row cannot.
     tiles = np.array_split(matrix, len(matrix) // TILE_ROWS + 1)
@@ -197,6 +206,8 @@ def projection(matrix: Matrix, seed: int) -> FloatArray:
 
 def _differ(matrix: Matrix, left: IntArray, right: IntArray) -> NDArray[np.bool_]:
     """Whether row left[i] has an entry other than row right[i], in tiles to spare memory."""
+    if isinstance(matrix, StoredRows):
+        return np.asarray(matrix.index[left] != matrix.index[right])
     differ = _sparse_differ if sparse.issparse(matrix) else _dense_differ
     pairs = zip(_tiles(left), _tiles(right), strict=True)
     return np.concatenate([differ(matrix[a], matrix[b]) for a, b in pairs])

@@ -1,6 +1,7 @@
 """Ridge systems: the only numerical kernels of the package."""
 
 from deconfound.linalg.factored import Factored, blank, factor
+from deconfound.linalg.kernel import sparse_product
 from deconfound.linalg.pooled import Pooled, Solution, System
 from deconfound.linalg.ridge import Linear, ridge
 from deconfound.linalg.threads import in_threads, one_blas_thread
@@ -16,4 +17,5 @@ __all__ = [
     "in_threads",
     "one_blas_thread",
     "ridge",
+    "sparse_product",
 ]

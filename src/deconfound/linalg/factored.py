@@ -13,6 +13,7 @@ from deconfound.linalg.kernel import centred_product, in_panels, kernel_matrix, 
 from deconfound.linalg.krylov import Operator, ritz
 from deconfound.linalg.moments import Moments
 from deconfound.linalg.polish import Polish
+from deconfound.stored import StoredRows
 
 EXACT = 1500  # up to this size a full eigendecomposition takes about half a second
 EXPLICIT = 6000  # up to this size the operator may be kept as a matrix (288 MB)
@@ -85,7 +86,7 @@ def factor(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matr
     that the targets and the seen rows can reach at the smallest penalty.
     """
     rows, columns = features.shape
-    if columns <= min(rows, EXPLICIT):
+    if columns <= min(rows, EXPLICIT) and not isinstance(features, StoredRows):
         return _primal(Moments.of(features, targets, shares), seen, smallest)
     return _dual(features, targets, shares, seen, smallest)
 
@@ -94,7 +95,7 @@ def blank(features: Matrix) -> Factored:
     """A source that says nothing, so that the other one, these features, is fitted alone."""
     rows, columns = features.shape
     mean = np.asarray(features.mean(axis=0)).ravel()
-    primal = columns <= min(rows, EXACT)
+    primal = columns <= min(rows, EXACT) and not isinstance(features, StoredRows)
     basis = Primal(mean, np.eye(columns) if primal else np.zeros((columns, 0)))
     seen = _dense(features) - mean if primal else np.zeros((rows, 0))
     size = seen.shape[1]
@@ -122,8 +123,9 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
     if len(shares) <= EXACT:
         values, vectors = np.linalg.eigh(kernel_matrix(features, mean, root))
     else:
-        values, vectors = ritz(_kernel(features, mean, root), start, smallest, seen is not None)
-        polish = None if seen is None else Polish.of(features, targets, shares)
+        rough = seen is not None and not isinstance(features, StoredRows)  # a kernel at hand makes finishing cheap
+        values, vectors = ritz(_kernel(features, mean, root), start, smallest, rough)
+        polish = Polish.of(features, targets, shares) if rough else None
     keep = values > NEGLIGIBLE * values.max(initial=0.0)
     values, vectors, length = values[keep], vectors[:, keep], np.sqrt(values[keep])
     placed = in_panels(lambda block: vectors.T @ block)(start)

@@ -17,13 +17,14 @@ NARROW = 16  # the same with sparse rows, where a panel of the inner product sho
 def centred_product(left: Matrix, right: Matrix, mean: FloatArray) -> FloatArray:
     """Inner products (n, m) of two sets of rows, both centred at ``mean``."""
     both_sparse = sparse.issparse(left) and sparse.issparse(right)
-    product = _sparse_product(left, right) if both_sparse else np.asarray(left @ right.T)
+    product = sparse_product(left, right) if both_sparse else np.asarray(left @ right.T)
     product -= np.asarray(right @ mean) - mean @ mean
     product -= np.asarray(left @ mean)[:, None]
     return np.asarray(product)
 
 
-def _sparse_product(left: Matrix, right: Matrix) -> FloatArray:
+def sparse_product(left: Matrix, right: Matrix) -> FloatArray:
+    """Inner products (n, m) of two sets of sparse rows, tiles of them shared among threads."""
     tiles = [left[at : at + TILE] for at in range(0, left.shape[0], TILE)]
     across = right.T.tocsr()
     return np.vstack(in_threads(lambda tile: (tile @ across).toarray(), tiles))

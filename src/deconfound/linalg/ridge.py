@@ -12,6 +12,7 @@ from deconfound.linalg import factored
 from deconfound.linalg.factored import Dual, factor
 from deconfound.linalg.kernel import kernel_matrix
 from deconfound.linalg.threads import one_blas_thread
+from deconfound.stored import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ def ridge(features: Matrix, targets: FloatArray, penalty: float, weight: FloatAr
     weight = np.ones(features.shape[0]) if weight is None else weight
     total = float(weight.sum())
     columns = targets[:, None] if targets.ndim == 1 else targets
-    few = features.shape[0] <= min(factored.EXACT, features.shape[1])
+    limit = factored.EXPLICIT if isinstance(features, StoredRows) else min(factored.EXACT, features.shape[1])
+    few = features.shape[0] <= limit
     with one_blas_thread():
         coef, intercept = (_of_few if few else _of_many)(features, columns, weight / total, penalty / total)
     return Linear(coef[:, 0], float(intercept[0])) if targets.ndim == 1 else Linear(coef, intercept)

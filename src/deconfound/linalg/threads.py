@@ -36,7 +36,10 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def workers() -> int:
-    """Cores this process may use."""
+    """Cores this process may use; DECONFOUND_THREADS says so where several processes share them."""
+    asked = os.environ.get("DECONFOUND_THREADS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

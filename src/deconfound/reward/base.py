@@ -44,13 +44,23 @@ class RewardFit:
 
     def predict(self, rows: Rows) -> FloatArray:
         """Reward of each row, in [0, 1]."""
-        total = np.full(len(rows), self.intercept)
-        if self.baseline is not None:
-            total += self.baseline_weight * clip(self.baseline(rows.phi))
-        if self.phi_coef is not None:
-            total += np.asarray(rows.phi @ self.phi_coef)
+        baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
+        own = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
+        psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.proxies
+        return self.combine(baseline, own, psi)
+
+    def combine(self, baseline: FloatArray | None, own: FloatArray | None, psi: FloatArray) -> FloatArray:
+        """Reward of rows whose products with the baseline's and with ``phi_coef`` are at hand.
+
+        Who asks many rewards about the same rows multiplies once for all of them.
+        """
+        total = np.full(len(psi), self.intercept)
+        if self.baseline is not None and baseline is not None:
+            total += self.baseline_weight * clip(baseline + self.baseline.intercept)
+        if own is not None:
+            total += own
         if self.psi_coef is not None:
-            total += expand(rows.proxies, self.basis) @ self.psi_coef
+            total += expand(psi, self.basis) @ self.psi_coef
         return clip(total)
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Rows, stack
+from deconfound.design import FloatArray, IntArray, Rows, collapse, stack
 from deconfound.linalg import Linear, ridge
 from deconfound.reward.base import RewardFit, Sources, clip, fit_all, require_positive, require_share
 
@@ -72,7 +71,7 @@ class PreparedCvci:
         """Coefficients over phi; a single fit is one plain ridge, cheaper than a factorization made for many."""
         experiment = self.sources.experiment
         log, ready = self.sources.log, self.sources.pooled_if_ready(self.smallest)
-        if ready is None and sparse.issparse(log.phi):  # stacking dense rows would copy all of them
+        if ready is None and not isinstance(log.phi, np.ndarray):  # stacking dense rows would copy all of them
             linear = _stacked(candidate, log, experiment.take(train))
         else:
             system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
@@ -86,4 +85,5 @@ def _stacked(candidate: Cvci, log: Rows, experiment: Rows) -> Linear:
     used = [(rows, share) for rows, share in parts if share > 0]
     phi = stack([rows.phi for rows, _ in used])
     outcome = np.concatenate([rows.outcomes for rows, _ in used])
-    return ridge(phi, outcome, candidate.penalty, np.concatenate([share * rows.shares for rows, share in used]))
+    both = collapse(Rows(phi, outcome=outcome, weight=np.concatenate([share * rows.shares for rows, share in used])))
+    return ridge(both.phi, both.outcomes, candidate.penalty, both.weight)

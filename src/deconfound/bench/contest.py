@@ -1,0 +1,145 @@
+"""Let families compete on one draw of log and experiment, against a truth that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from deconfound.bench.entries import Contender, Entry, enter
+from deconfound.bench.results import Choice
+from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.linalg import one_blas_thread
+from deconfound.metrics import regret, rmse, top
+from deconfound.reward import RewardFit, Sources
+from deconfound.value import doubly_robust
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What every model writes on every context, one or several draws each."""
+
+    phi: Matrix  # (rows, d)
+    psi: FloatArray  # (rows, r)
+    row: IntArray  # (contexts, models, draws) into phi
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the families are held against."""
+
+    q: FloatArray  # (held-out contexts, models)
+    value: FloatArray  # (models,)
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """One draw, and its truth.
+
+    Experiments are nested: one of n rows is the first n rows of the one in ``sources``, whose contexts count through
+    those of ``trained``.
+    """
+
+    models: tuple[str, ...]
+    sources: Sources
+    experiment_row: IntArray  # (n,) into the rows of ``trained``
+    trained: Replayed  # on the contexts of log and experiment
+    held_out: Replayed  # on contexts that neither has seen
+    truth: Truth
+
+    @property
+    def context(self) -> IntArray:
+        """The context of each experiment row."""
+        context = self.sources.experiment.context
+        assert context is not None  # noqa: S101  (benchmarks number their contexts)
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How one family did with one size of experiment; the metrics are those of ``Score``."""
+
+    family: str
+    regret: float
+    rmse_context: float
+    rmse_model_direct: float
+    rmse_model_dr: float
+    top1: float
+    top3: float
+    seconds: float
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Rewards:
+    """Rewards of all rows of a replay; a pass over its features is made once for the fits of one entry."""
+
+    replayed: Replayed
+    baselines: dict[int, FloatArray] = field(default_factory=dict)  # products, by the vector they belong to
+
+    def of(self, fits: Sequence[RewardFit]) -> list[FloatArray]:
+        """Reward of each row, for each fit."""
+        phi = self.replayed.phi
+        own = [fit.phi_coef for fit in fits if fit.phi_coef is not None]
+        along = iter(np.asarray(phi @ np.column_stack(own)).T if own else ())
+        rewards = []
+        for fit in fits:
+            baseline = None if fit.baseline is None else self._baseline(fit.baseline.coef)
+            mine = None if fit.phi_coef is None else next(along)
+            rewards.append(fit.combine(baseline, mine, self.replayed.psi))
+        return rewards
+
+    def _baseline(self, vector: FloatArray) -> FloatArray:
+        """The log's own reward stands behind several families."""
+        if id(vector) not in self.baselines:
+            self.baselines[id(vector)] = np.asarray(self.replayed.phi @ vector)
+        return self.baselines[id(vector)]
+
+
+def compete(contest: Contest, contenders: Sequence[Contender], rows: int, seed: int) -> list[Mark]:
+    """Tune, fit, cross-fit and mark every contender with the first ``rows`` rows of the experiment."""
+    with one_blas_thread():
+        inside, outside = Rewards(contest.trained), Rewards(contest.held_out)
+        entries = (enter(contest.sources, one, contest.context, rows, seed) for one in contenders)
+        return [_mark(contest, entry, inside, outside) for entry in entries]
+
+
+def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> Mark:
+    truth = contest.truth
+    q = outside.of([entry.final])[0][contest.held_out.row].mean(axis=2)
+    value = q.mean(axis=0)
+    return Mark(
+        entry.family.name,
+        regret=regret(q, truth.q),
+        rmse_context=rmse(q, truth.q),
+        rmse_model_direct=rmse(value, truth.value),
+        rmse_model_dr=rmse(_doubly_robust(contest, entry, inside), truth.value),
+        top1=top(value, truth.value, 1),
+        top3=top(value, truth.value, 3),
+        seconds=entry.seconds,
+        choice=_choice(entry),
+    )
+
+
+def _doubly_robust(contest: Contest, entry: Entry, inside: Rewards) -> FloatArray:
+    """Values from the experiment's own contexts, each judged by a reward that has not seen its outcomes."""
+    experiment, rows = contest.sources.experiment, entry.rows
+    q = np.empty((rows, len(contest.models)))
+    prediction = np.empty(rows)
+    rewards = inside.of([part.fit for part in entry.parts])
+    for part, reward in zip(entry.parts, rewards, strict=True):
+        cells = contest.trained.row[contest.context[part.held_out]]
+        q[part.held_out] = reward[cells].mean(axis=2)
+        prediction[part.held_out] = reward[contest.experiment_row[part.held_out]]
+    model = experiment.model
+    assert model is not None  # noqa: S101  (an experiment without models is none)
+    outcome = experiment.outcomes[:rows]
+    values = doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction)
+    return values.estimate
+
+
+def _choice(entry: Entry) -> Choice:
+    chosen = entry.tuned.estimator
+    found = {name: getattr(chosen, name, None) for name in ("penalty", "pooling", "strength", "basis", "log_penalty")}
+    return Choice(**found, mode=entry.tuned.mode)

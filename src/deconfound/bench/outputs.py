@@ -1,0 +1,49 @@
+"""Pairs of context and output as hashed text, and the inner products of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from deconfound.design import FloatArray, IntArray
+from deconfound.features.hashing import hashed, word_hashes
+from deconfound.features.texts import read_texts
+from deconfound.linalg import sparse_product
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """phi of pairs, kept as its two halves: phi_i = contexts[context_i] + outputs_i.
+
+    Many outputs share a context, so products with the long context half are done once a context.
+    """
+
+    contexts: sparse.csr_matrix  # (contexts, buckets)
+    outputs: sparse.csr_matrix  # (pairs, buckets)
+    context: IntArray  # (pairs,)
+
+    def phi(self) -> sparse.csr_matrix:
+        """The pairs' features in full."""
+        return sparse.csr_matrix(self.contexts[self.context] + self.outputs)
+
+    def kernel(self, other: Hashed) -> FloatArray:
+        """Inner products (pairs, other's pairs); the two halves meet where their hashed columns collide."""
+        product = sparse_product(self.outputs, other.outputs)
+        product += sparse_product(self.contexts, other.contexts)[np.ix_(self.context, other.context)]
+        product += sparse_product(self.contexts, other.outputs)[self.context]
+        product += sparse_product(self.outputs, other.contexts)[:, other.context]
+        return product
+
+
+def hash_pairs(contexts: Sequence[str], outputs: Sequence[str], context: IntArray, buckets: int) -> Hashed:
+    """Hash each context and each output once."""
+    texts = read_texts(contexts, outputs, context, np.arange(len(outputs)))
+    hashes = word_hashes(texts.vocabulary)
+    return Hashed(
+        hashed(texts.context_words, hashes, "context", buckets),
+        hashed(texts.output_words, hashes, "output", buckets),
+        context,
+    )

@@ -1,0 +1,1 @@
+"""The controlled validation: real programs on news-like articles, with a known law of liking."""

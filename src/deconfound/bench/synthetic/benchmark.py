@@ -1,0 +1,116 @@
+"""The controlled validation as the sweep runner sees it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from deconfound.bench.articles import EDITION, Corpus, make_articles, read_articles
+from deconfound.bench.contest import Mark, compete
+from deconfound.bench.results import Cell, Score
+from deconfound.bench.sweep import Progress, Task
+from deconfound.bench.synthetic.constants import Constants
+from deconfound.bench.synthetic.contenders import contender
+from deconfound.bench.synthetic.contests import Ring
+from deconfound.bench.synthetic.making import make_pool
+from deconfound.bench.synthetic.pool import is_kept, load_pool
+from deconfound.bench.systems import SYSTEMS
+
+VERSION = 1  # of the protocol; results of another version are not mixed with these
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """One set of constants on one set of articles."""
+
+    name: str
+    setting: Constants
+    pool: Path  # where the texts in numbers are kept
+    articles: Path | None  # None for the built-in ones
+    articles_digest: str
+    workers: int  # that may write summaries
+
+    @property
+    def constants(self) -> str:
+        """Canonical JSON of all that decides the numbers."""
+        listed = {
+            "benchmark": self.name,
+            "version": VERSION,
+            "articles": self.articles_digest,
+            "models": [system.name for system in SYSTEMS],
+            **asdict(self.setting),
+        }
+        return json.dumps(listed, sort_keys=True)
+
+    def group(self, cell: Cell) -> str:
+        """One log serves all sizes of the experiment."""
+        return f"confounding {cell.confounding:g}, {cell.n_log} log rows"
+
+    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
+        """Make the pool, unless it is kept already."""
+        digest = self._pool_digest()
+        if is_kept(self.pool, digest):
+            return
+        progress("reading articles" if self.articles else "writing articles", 0.0)
+        make_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
+
+    def open(self, directory: Path) -> SyntheticWorker:  # noqa: ARG002
+        """Map the pool and work out the truth."""
+        ring = Ring.of(load_pool(self.pool), self.setting, tuple(system.name for system in SYSTEMS))
+        return SyntheticWorker(self.name, ring)
+
+    def _corpus(self) -> Corpus:
+        sizes = self.setting.sizes
+        if self.articles is not None:
+            return read_articles(self.articles)
+        return make_articles(sizes.embedding + sizes.truth + sizes.evaluation, self.setting.seed)
+
+    def _pool_digest(self) -> str:
+        """Of what the pool depends on: the same texts serve every law."""
+        numbers = {name: getattr(self.setting, name) for name in ("seed", "buckets", "hidden", "terms", "embedding")}
+        told = json.dumps([asdict(self.setting.sizes), numbers, self.articles_digest, VERSION])
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+def articles_digest(articles: Path | None) -> str:
+    """What names the articles in the constants: the edition of the built-in ones, or the digest of a file's."""
+    return f"built-in, edition {EDITION}" if articles is None else read_articles(articles).digest
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticWorker:
+    """The benchmark in one process."""
+
+    name: str
+    ring: Ring
+
+    def run(self, task: Task) -> Sequence[Score]:
+        """Draw the log of the task once and let the families compete at each size of the experiment."""
+        cells = sorted({cell for cell, _ in task.wanted})
+        contest = self.ring.contest(cells[0].confounding, cells[0].n_log, task.seed)
+        scores = []
+        for cell in cells:
+            contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
+            marks = compete(contest, contenders, cell.n_experiment, task.seed)
+            scores += [_score(self.name, cell, task.seed, mark) for mark in marks]
+        return scores
+
+
+def _score(name: str, cell: Cell, seed: int, mark: Mark) -> Score:
+    return Score(
+        benchmark=name,
+        cell=cell,
+        seed=seed,
+        family=mark.family,
+        regret=mark.regret,
+        rmse_context=mark.rmse_context,
+        rmse_model_direct=mark.rmse_model_direct,
+        rmse_model_dr=mark.rmse_model_dr,
+        top1=mark.top1,
+        top3=mark.top3,
+        seconds=mark.seconds,
+        choice=mark.choice,
+    )
