@@ -101,7 +101,7 @@ def test_a_single_candidate_is_taken_as_it_is(study):
     assert mark.rmse_context == pytest.approx(np.sqrt(np.mean((q - study.truth.q) ** 2)), abs=1e-9)
 
 
-def test_marks_do_not_depend_on_who_else_competes(study):
+def test_marks_do_not_depend_on_who_else_competes():
     """What is left to do after an interruption must not change a bit of it."""
     everyone = [Contender.of(family()) for family in FAMILIES]
     together = {mark.family: mark for mark in compete(Study().contest, everyone, 12, SEED)}

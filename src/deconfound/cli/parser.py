@@ -22,6 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     _demo(commands)
     _evaluate(commands)
     _recommend(commands)
+    _bench(commands)
     return parser
 
 
@@ -86,6 +87,41 @@ def _recommend(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.set_defaults(run=_run_recommend)
 
 
+def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("bench", help="measure the families where the truth is known")
+    benchmarks = parser.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
+    _synthetic(benchmarks)
+
+
+def _synthetic(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = benchmarks.add_parser(
+        "synthetic",
+        help="the controlled validation: summarization programs, a known law of liking",
+        description="Real summarization programs on news-like articles; users, outcomes and choices follow a known "
+        "law. Interrupted, the same command goes on where it stopped.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("--articles", metavar="FILE", help="real articles instead of the built-in ones")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--quick", action="store_true", help="a small version, under a minute")
+    kind.add_argument(
+        "--targeted", action="store_true", help="the regime made for doubly robust values instead of the grid"
+    )
+    _sweep(parser, "deconfound-synthetic")
+    parser.set_defaults(run=_run_synthetic)
+
+
+def _sweep(parser: argparse.ArgumentParser, folder: str) -> None:
+    parser.add_argument("--seeds", default="", metavar="N|A-B", help="the first N seeds, or seeds A to B (default 30)")
+    parser.add_argument(
+        "--cells", default="", metavar="NAME=VALUE,...", help="only these, e.g. confounding=0|0.9,n_log=20000"
+    )
+    parser.add_argument("--families", default="", metavar="A,B,...", help="only these, or all (default: the paper's)")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
+    parser.add_argument("-o", "--output", default=folder, metavar="DIR", help=f"where it is kept (default {folder})")
+    _talk(parser)
+
+
 def _columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--map",
@@ -119,6 +155,12 @@ def _run_evaluate(arguments: argparse.Namespace) -> int:
     from deconfound.cli.commands import evaluate
 
     return evaluate(arguments)
+
+
+def _run_synthetic(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.bench import synthetic
+
+    return synthetic(arguments)
 
 
 def _run_recommend(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from deconfound.linalg.polish import Polish
 from deconfound.stored import StoredRows
 
 EXACT = 1500  # up to this size a full eigendecomposition takes about half a second
+STORED = 3000  # the same where the kernel is at hand and only the eigenvectors cost: about six seconds
 EXPLICIT = 6000  # up to this size the operator may be kept as a matrix (288 MB)
 SPARSE = 0.1  # below this share of entries, applying the operator through the rows beats the matrix
 NEGLIGIBLE = 1e-13  # eigenvalues below this share of the largest are rounding noise
@@ -120,7 +121,7 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
     goal = (targets - target) * root
     across = np.zeros((len(shares), 0)) if seen is None else root * centred_product(features, seen, mean)
     start, polish = np.hstack([goal, across]), None
-    if len(shares) <= EXACT:
+    if len(shares) <= (STORED if isinstance(features, StoredRows) else EXACT):
         values, vectors = np.linalg.eigh(kernel_matrix(features, mean, root))
     else:
         rough = seen is not None and not isinstance(features, StoredRows)  # a kernel at hand makes finishing cheap

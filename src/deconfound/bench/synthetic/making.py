@@ -46,31 +46,59 @@ class Texts:
     context: IntArray  # (outputs,)
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Articles and what the systems wrote on them."""
+
+    corpus: Corpus
+    split: Split
+    kept: Texts
+    truth: Texts
+    evaluation: Texts
+
+
 def make_pool(corpus: Corpus, constants: Constants, workers: int, progress: Progress) -> Pool:
     """Everything from articles to inner products; a minute or two at full size."""
-    split, sizes = _split(len(corpus.texts), constants), constants.sizes
-    parts = [
-        (split.kept, sizes.kept_draws, "writing what logs and experiments draw from"),
-        (split.truth, sizes.draws, "writing on held-out contexts for the true values"),
-        (split.evaluation, sizes.draws, "writing on held-out contexts for the evaluation"),
-    ]
-    written = [
-        _write(corpus, which, draws, constants.seed, workers, partial(progress, say)) for which, draws, say in parts
-    ]
-    progress("hashing and multiplying outputs", 0.0)
-    hashed = [_hash(corpus, which, texts, constants) for (which, _, _), texts in zip(parts, written, strict=True)]
+    return in_numbers(write_library(corpus, constants, workers, progress), constants, progress)
+
+
+def write_library(corpus: Corpus, constants: Constants, workers: int, progress: Progress) -> Library:
+    """Let every system write on every context."""
+    split, sizes, seed = _split(len(corpus.texts), constants), constants.sizes, constants.seed
+    write = partial(_write, corpus, seed, workers)
+    return Library(
+        corpus,
+        split,
+        write(split.kept, sizes.kept_draws, partial(progress, "writing summaries for log and experiment")),
+        write(split.truth, sizes.draws, partial(progress, "writing summaries for the true values")),
+        write(split.evaluation, sizes.draws, partial(progress, "writing summaries for the evaluation")),
+    )
+
+
+def in_numbers(library: Library, constants: Constants, progress: Progress) -> Pool:
+    """Hash the texts, multiply them out, and place them in the law's own coordinates."""
+    split = library.split
+    parts = ((split.kept, library.kept), (split.truth, library.truth), (split.evaluation, library.evaluation))
+    progress("hashing and multiplying", 0.0)
+    hashed = [hash_texts(library.corpus, which, texts, constants) for which, texts in parts]
     with one_blas_thread():
         store, place = make_store(hashed[0].kernel(hashed[0]))
         evaluation_phi = hashed[2].kernel(hashed[0]) @ place
         progress("embedding contexts", 0.0)
-        embeddings = _embeddings(corpus, split, constants)
+        embeddings = _embeddings(library.corpus, split, constants)
     hidden = [project(pairs.phi(), constants) for pairs in hashed]
     centre, spread = hidden[0].mean(axis=0), hidden[0].std(axis=0)
     kept, truth, evaluation = (
         Written(texts.row, (star - centre) / spread, psi)
-        for texts, star, psi in zip(written, hidden, embeddings, strict=True)
+        for (_, texts), star, psi in zip(parts, hidden, embeddings, strict=True)
     )
     return Pool(store, kept, truth, evaluation, evaluation_phi)
+
+
+def hash_texts(corpus: Corpus, which: IntArray, texts: Texts, constants: Constants) -> Hashed:
+    """phi of the outputs on some of the articles."""
+    contexts = [corpus.texts[number] for number in which]
+    return hash_pairs(contexts, texts.outputs, texts.context, constants.buckets)
 
 
 def _split(articles: int, constants: Constants) -> Split:
@@ -84,7 +112,7 @@ def _split(articles: int, constants: Constants) -> Split:
 
 
 def _write(
-    corpus: Corpus, which: IntArray, draws: int, seed: int, workers: int, progress: Callable[[float], None]
+    corpus: Corpus, seed: int, workers: int, which: IntArray, draws: int, progress: Callable[[float], None]
 ) -> Texts:
     jobs = [(corpus.texts[number], draws, (seed, 4, int(number))) for number in which]
     texts: list[tuple[tuple[str, ...], ...]] = []
@@ -115,11 +143,6 @@ def _distinct(texts: Sequence[Sequence[Sequence[str]]], draws: int) -> Texts:
                     context.append(number)
                 row[number, model, draw] = places[output]
     return Texts(row, tuple(outputs), np.array(context, dtype=np.int64))
-
-
-def _hash(corpus: Corpus, which: IntArray, written: Texts, constants: Constants) -> Hashed:
-    contexts = [corpus.texts[number] for number in which]
-    return hash_pairs(contexts, written.outputs, written.context, constants.buckets)
 
 
 def _embeddings(corpus: Corpus, split: Split, constants: Constants) -> list[FloatArray]:

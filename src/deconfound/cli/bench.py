@@ -1,0 +1,114 @@
+"""What the benchmarks' commands do with their arguments."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from deconfound.bench.pictures import write_all
+from deconfound.bench.pictures.canvas import need_matplotlib
+from deconfound.bench.results import Cell, Score
+from deconfound.bench.sweep import Bar, Benchmark, digest, select, sweep
+from deconfound.bench.synthetic import constants
+from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
+from deconfound.bench.synthetic.contenders import KNOWN, TARGETED_FAMILIES
+from deconfound.bench.tables import (
+    direct_against_dr,
+    overall,
+    overall_table,
+    to_text,
+    values_table,
+    winner_grid,
+    winner_map,
+)
+from deconfound.data import closest, quoted
+from deconfound.errors import UsageError
+from deconfound.evaluation import PAPER_SIX
+from deconfound.linalg.threads import workers as cores
+
+QUICK_SEEDS = 3
+
+
+def synthetic(arguments: argparse.Namespace) -> int:
+    """The controlled validation: the grid, a small version of it, or the targeted regime."""
+    folder = Path(arguments.output)
+    articles = None if arguments.articles is None else Path(arguments.articles)
+    if arguments.quick:
+        name, setting, cells = "synthetic-quick", constants.QUICK, constants.quick_cells()
+    elif arguments.targeted:
+        name, setting, cells = "synthetic-targeted", constants.TARGETED, constants.targeted_cells()
+    else:
+        name, setting, cells = "synthetic", constants.GRID, constants.grid_cells()
+    benchmark = Synthetic(name, setting, folder / "pool", articles, articles_digest(articles), _workers(arguments))
+    families = TARGETED_FAMILIES if arguments.targeted else PAPER_SIX
+    where = folder / "targeted" if arguments.targeted else folder
+    return _run(arguments, benchmark, cells, families, where)
+
+
+def _run(
+    arguments: argparse.Namespace, benchmark: Benchmark, cells: Sequence[Cell], usual: Sequence[str], folder: Path
+) -> int:
+    """Sweep, write tables and pictures, show the most important of them."""
+    need_matplotlib()
+    chosen = select(cells, arguments.cells) if arguments.cells else tuple(cells)
+    families = _families(arguments.families, usual)
+    seeds = _seeds(arguments.seeds, QUICK_SEEDS if benchmark.name.endswith("quick") else constants.SEEDS)
+    bar = Bar(arguments.quiet)
+    scores = sweep(benchmark, chosen, seeds, families, folder, _workers(arguments), bar)
+    bar("drawing tables and pictures", 0.0)
+    written = write_all(scores, folder)
+    bar.clear()
+    sys.stdout.write(_as_json(benchmark, scores, folder) if arguments.json else _as_text(scores))
+    if not arguments.json:
+        sys.stderr.write(f"{folder / 'results.parquet'} and {len(written)} tables and pictures are in {folder}\n")
+    return 0
+
+
+def _as_text(scores: Sequence[Score]) -> str:
+    tables = [winner_grid(winner_map(scores)), overall_table(overall(scores)), values_table(direct_against_dr(scores))]
+    return "\n\n".join(to_text(table) for table in tables)
+
+
+def _as_json(benchmark: Benchmark, scores: Sequence[Score], folder: Path) -> str:
+    standings = overall(scores).standings
+    told = {
+        "benchmark": benchmark.name,
+        "results": str(folder / "results.parquet"),
+        "digest": digest(scores),
+        "constants": json.loads(benchmark.constants),
+        "overall": [asdict(standing) for standing in standings],
+    }
+    return json.dumps(told, indent=2) + "\n"
+
+
+def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        return tuple(usual)
+    if names == ["all"]:
+        return tuple(KNOWN)
+    for name in names:
+        if name not in KNOWN:
+            near = closest(name, KNOWN) or "."
+            raise UsageError(f"--families: there is no family {quoted(name)}{near} There are {', '.join(KNOWN)}.")
+    return tuple(names)
+
+
+def _seeds(text: str, usual: int) -> range:
+    """The first N seeds, or those from A to B."""
+    first, dash, last = text.partition("-")
+    try:
+        found = range(int(first), int(last) + 1) if dash else range(int(text) if text else usual)
+    except ValueError:
+        found = range(0)
+    if not found:
+        raise UsageError(f"--seeds takes a number of seeds like 30 or a range like 1000-1029, not {quoted(text)}.")
+    return found
+
+
+def _workers(arguments: argparse.Namespace) -> int:
+    return cores() if arguments.workers is None else int(arguments.workers)
