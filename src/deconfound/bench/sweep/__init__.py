@@ -1,0 +1,11 @@
+"""Run a benchmark's cells, seeds and families in parallel, and go on after any interruption."""
+
+from __future__ import annotations
+
+from deconfound.bench.sweep.bar import Bar
+from deconfound.bench.sweep.run import sweep
+from deconfound.bench.sweep.selection import select
+from deconfound.bench.sweep.table import digest
+from deconfound.bench.sweep.task import Benchmark, Progress, SweepError, Task, Worker
+
+__all__ = ["Bar", "Benchmark", "Progress", "SweepError", "Task", "Worker", "digest", "select", "sweep"]
