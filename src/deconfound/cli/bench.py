@@ -11,6 +11,7 @@ from pathlib import Path
 
 from deconfound.bench.pictures import write_all
 from deconfound.bench.pictures.canvas import need_matplotlib
+from deconfound.bench.reproduction import reproduction
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Bar, Benchmark, digest, select, sweep
 from deconfound.bench.synthetic import constants
@@ -49,6 +50,16 @@ def synthetic(arguments: argparse.Namespace) -> int:
     return _run(arguments, benchmark, cells, families, where)
 
 
+def write_reproduction(arguments: argparse.Namespace) -> int:
+    """The page that compares finished benchmarks with the paper."""
+    page = reproduction([Path(path) for path in arguments.results])
+    if arguments.output is None:
+        sys.stdout.write(page)
+    else:
+        Path(arguments.output).write_text(page, encoding="utf-8")
+    return 0
+
+
 def _run(
     arguments: argparse.Namespace, benchmark: Benchmark, cells: Sequence[Cell], usual: Sequence[str], folder: Path
 ) -> int:
@@ -60,11 +71,12 @@ def _run(
     bar = Bar(arguments.quiet)
     scores = sweep(benchmark, chosen, seeds, families, folder, _workers(arguments), bar)
     bar("drawing tables and pictures", 0.0)
-    written = write_all(scores, folder)
+    written = write_all(scores, folder / "tables")
     bar.clear()
     sys.stdout.write(_as_json(benchmark, scores, folder) if arguments.json else _as_text(scores))
     if not arguments.json:
-        sys.stderr.write(f"{folder / 'results.parquet'} and {len(written)} tables and pictures are in {folder}\n")
+        told = f"{folder / 'results.parquet'}, {len(written)} tables and pictures in {folder / 'tables'}"
+        sys.stderr.write(f"kept: {told}\n")
     return 0
 
 

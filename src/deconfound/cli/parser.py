@@ -91,6 +91,14 @@ def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("bench", help="measure the families where the truth is known")
     benchmarks = parser.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
     _synthetic(benchmarks)
+    _reproduction(benchmarks)
+
+
+def _reproduction(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = benchmarks.add_parser("reproduction", help="write the paper's figures beside those of finished benchmarks")
+    parser.add_argument("results", nargs="+", metavar="FILE", help="results.parquet of each benchmark")
+    parser.add_argument("-o", "--output", metavar="FILE.md", help="where the page goes (default: stdout)")
+    parser.set_defaults(run=_run_reproduction)
 
 
 def _synthetic(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -161,6 +169,12 @@ def _run_synthetic(arguments: argparse.Namespace) -> int:
     from deconfound.cli.bench import synthetic
 
     return synthetic(arguments)
+
+
+def _run_reproduction(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.bench import write_reproduction
+
+    return write_reproduction(arguments)
 
 
 def _run_recommend(arguments: argparse.Namespace) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from pathlib import Path
 
 from deconfound.bench.sweep.birth import quiet_birth
 from deconfound.bench.sweep.files import to_text
+from deconfound.bench.sweep.parent import end_with_parent
 from deconfound.bench.sweep.task import Benchmark, SweepError, Task, Worker
 from deconfound.errors import DeconfoundError
 
@@ -154,16 +153,8 @@ _DESK: ContextVar[Desk] = ContextVar("desk")
 
 
 def _start(benchmark: Benchmark, shared: Path) -> None:
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    end_with_parent()
     _DESK.set(Desk(benchmark, shared))
-
-
-def _die_with_parent() -> None:
-    """End this process when its parent has died; a task under way would not notice."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _attempt(task: Task) -> str | Failure:

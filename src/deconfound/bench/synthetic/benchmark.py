@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from deconfound.bench.articles import EDITION, Corpus, make_articles, read_articles
+from deconfound.bench.articles import Corpus, make_articles, read_articles
 from deconfound.bench.contest import Mark, compete
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
-from deconfound.bench.synthetic.constants import Constants
+from deconfound.bench.synthetic.constants import EDITION, Constants
 from deconfound.bench.synthetic.contenders import contender
 from deconfound.bench.synthetic.contests import Ring
 from deconfound.bench.synthetic.making import make_pool

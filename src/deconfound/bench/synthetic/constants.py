@@ -12,6 +12,7 @@ EXPERIMENT_ROWS = (20, 100)
 TARGETED_ROWS = (400, 800, 1_600, 3_200)
 TARGETED_CONFOUNDING = 0.99
 SEEDS = 30
+EDITION = 1  # of the built-in articles and systems; raised whenever either writes other texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def contender(name: str, cell: Cell) -> Contender:
 
 
 def _pooled(cell: Cell) -> Contender:
-    """Penalties from that of ``obs-only`` to that of ``exp-only``, so that the two ends of pooling are those families."""
+    """Penalties from that of ``obs-only`` to that of ``exp-only``: the two ends of pooling are those families."""
     log, experiment = ObsOnly().penalty / cell.n_log, ExpOnly().penalty / cell.n_experiment
     penalties = (log, float(np.sqrt(log * experiment)), experiment)
     family = Cvci()

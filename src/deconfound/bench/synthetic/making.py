@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
 
 from deconfound.bench.articles import Corpus
 from deconfound.bench.outputs import Hashed, hash_pairs
+from deconfound.bench.sweep import end_with_parent
 from deconfound.bench.synthetic.constants import Constants
 from deconfound.bench.synthetic.draws import Written
 from deconfound.bench.synthetic.embedding import embed
@@ -64,15 +64,20 @@ def make_pool(corpus: Corpus, constants: Constants, workers: int, progress: Prog
 
 def write_library(corpus: Corpus, constants: Constants, workers: int, progress: Progress) -> Library:
     """Let every system write on every context."""
-    split, sizes, seed = _split(len(corpus.texts), constants), constants.sizes, constants.seed
-    write = partial(_write, corpus, seed, workers)
-    return Library(
-        corpus,
-        split,
-        write(split.kept, sizes.kept_draws, partial(progress, "writing summaries for log and experiment")),
-        write(split.truth, sizes.draws, partial(progress, "writing summaries for the true values")),
-        write(split.evaluation, sizes.draws, partial(progress, "writing summaries for the evaluation")),
-    )
+    split, sizes = _split(len(corpus.texts), constants), constants.sizes
+    uses = ((split.kept, sizes.kept_draws), (split.truth, sizes.draws), (split.evaluation, sizes.draws))
+    jobs = [
+        (corpus.texts[number], draws, (constants.seed, 4, int(number))) for which, draws in uses for number in which
+    ]
+    texts: list[tuple[tuple[str, ...], ...]] = []
+    progress("writing summaries", 0.0)
+    with ProcessPoolExecutor(workers, get_context("spawn"), end_with_parent) as processes:
+        for done in processes.map(_write_one, jobs, chunksize=CHUNK):
+            texts.append(done)
+            progress("writing summaries", len(texts) / len(jobs))
+    ready = iter(texts)
+    kept, truth, evaluation = (_distinct([next(ready) for _ in which], draws) for which, draws in uses)
+    return Library(corpus, split, kept, truth, evaluation)
 
 
 def in_numbers(library: Library, constants: Constants, progress: Progress) -> Pool:
@@ -109,18 +114,6 @@ def _split(articles: int, constants: Constants) -> Split:
     order = np.random.default_rng([constants.seed, 3]).permutation(articles)
     truth, evaluation, rest = np.split(order, [sizes.truth, sizes.truth + sizes.evaluation])
     return Split(rest[: sizes.contexts], truth, evaluation, rest[: sizes.embedding])
-
-
-def _write(
-    corpus: Corpus, seed: int, workers: int, which: IntArray, draws: int, progress: Callable[[float], None]
-) -> Texts:
-    jobs = [(corpus.texts[number], draws, (seed, 4, int(number))) for number in which]
-    texts: list[tuple[tuple[str, ...], ...]] = []
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as processes:
-        for done in processes.map(_write_one, jobs, chunksize=CHUNK):
-            texts.append(done)
-            progress(len(texts) / len(jobs))
-    return _distinct(texts, draws)
 
 
 def _write_one(job: tuple[str, int, Sequence[int]]) -> tuple[tuple[str, ...], ...]:
