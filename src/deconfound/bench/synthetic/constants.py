@@ -19,7 +19,7 @@ EDITION = 1  # of the built-in articles and systems; raised whenever either writ
 class Sizes:
     """How much text the pool holds."""
 
-    contexts: int = 100  # that log and experiment draw from
+    contexts: int = 80  # that log and experiment draw from
     truth: int = 100  # held out; the models' true values are means over them
     evaluation: int = 100  # held out; regret and direct values are means over them
     embedding: int = 5_000  # contexts that the embedding is learned from, as far as there are so many

@@ -1,0 +1,158 @@
+"""How much faster the controlled validation is than plain scikit-learn fits in its place.
+
+A sample of tasks, one log with both sizes of experiment and all six families each, is run as the sweep runs it. The
+plain way fits what the same families fit, one scikit-learn `Ridge` after another on the hashed text: a sample of its
+fits is timed in the same process and scaled to all of them. README.md beside this file explains the output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import Ridge
+
+from deconfound.bench.articles import make_articles
+from deconfound.bench.results import Cell
+from deconfound.bench.sweep import Task
+from deconfound.bench.synthetic.benchmark import SyntheticWorker
+from deconfound.bench.synthetic.constants import EXPERIMENT_ROWS, GRID, LOG_ROWS, QUICK, Constants
+from deconfound.bench.synthetic.contenders import contender
+from deconfound.bench.synthetic.contests import Ring
+from deconfound.bench.synthetic.draws import Logged, Trialled, draw_experiment, draw_log
+from deconfound.bench.synthetic.making import hash_texts, in_numbers, write_library
+from deconfound.bench.systems import SYSTEMS
+from deconfound.design import FloatArray
+from deconfound.evaluation import PAPER_SIX
+from deconfound.linalg import one_blas_thread
+from deconfound.reward import Cvci
+
+GOAL = 30.0
+FOLDS = 5  # of tuning, and of cross-fitting
+TUNED = ("grounded", "cvci", "cvci-residual")
+CONFOUNDINGS = (0.0, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Log and experiment as plain rows: hashed text, proxies, outcomes."""
+
+    log: sparse.csr_matrix
+    experiment: sparse.csr_matrix
+    log_psi: FloatArray
+    experiment_psi: FloatArray
+    logged: Logged
+    trial: Trialled
+
+    def pooled(self, pooling: float, rows: int, proxies: bool) -> tuple[object, FloatArray, FloatArray]:
+        """Both sources stacked and weighted, over phi or over psi."""
+        log, experiment = (self.log_psi, self.experiment_psi) if proxies else (self.log, self.experiment)
+        stack = np.vstack if proxies else sparse.vstack
+        count = log.shape[0]
+        weight = np.concatenate([np.full(count, pooling / count), np.full(rows, (1.0 - pooling) / rows)])
+        outcome = np.concatenate([self.logged.outcome, self.trial.outcome[:rows]])
+        return stack([log, experiment[:rows]]), outcome, weight
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="The controlled validation against plain scikit-learn fits.")
+    parser.add_argument("--quick", action="store_true", help="a small pool and log; the ratio is not judged")
+    options = parser.parse_args(arguments)
+    os.environ["DECONFOUND_THREADS"] = "1"  # as in a worker of the sweep: one thread for each side
+    setting, logs = (QUICK, (200, 1_000)) if options.quick else (GRID, LOG_ROWS)
+    ring, phi = make_ring(setting)
+    Ridge().fit(np.eye(3), np.arange(3.0))  # scikit-learn loads much at its first fit, and that is not its speed
+    ours, plain = [], []
+    for confounding in CONFOUNDINGS:
+        for rows in logs:
+            cells = [Cell(confounding, rows, size, "latent") for size in EXPERIMENT_ROWS]
+            ours.append(time_ours(ring, cells))
+            plain.append(time_plain(ring, phi, cells))
+            print(f"confounding {confounding:g}, {rows:,} log rows: ours {ours[-1]:.2f} s, plain {plain[-1]:.0f} s")
+    ratio = sum(plain) / sum(ours)
+    print(f"ratio over the sampled tasks: {ratio:.0f} (goal {GOAL:g})")
+    return 0 if options.quick or ratio >= GOAL else 1
+
+
+def make_ring(setting: Constants) -> tuple[Ring, sparse.csr_matrix]:
+    sizes = setting.sizes
+    corpus = make_articles(sizes.embedding + sizes.truth + sizes.evaluation, setting.seed)
+    library = write_library(corpus, setting, 2, lambda _stage, _done: None)
+    pool = in_numbers(library, setting, lambda _stage, _done: None)
+    phi = hash_texts(corpus, library.split.kept, library.kept, setting).phi()
+    print(f"pool: {phi.shape[0]:,} outputs, {phi.nnz / phi.shape[0]:.0f} hashed words and pairs each")
+    return Ring.of(pool, setting, tuple(system.name for system in SYSTEMS)), phi
+
+
+def time_ours(ring: Ring, cells: Sequence[Cell]) -> float:
+    worker = SyntheticWorker("synthetic", ring)
+    task = Task("sample", 0, tuple((cell, family) for cell in cells for family in PAPER_SIX))
+    start = time.perf_counter()
+    worker.run(task)
+    return time.perf_counter() - start
+
+
+def time_plain(ring: Ring, phi: sparse.csr_matrix, cells: Sequence[Cell]) -> float:
+    """Seconds of all fits of both sizes of experiment, each kind timed on a few and scaled up."""
+    rows = plain_rows(ring, phi, cells[0])
+    log_fit = timed(lambda: Ridge(alpha=1.0).fit(rows.log, rows.logged.outcome), 1)
+    labels = timed(lambda: Ridge(alpha=3.0).fit(rows.log, rows.logged.labels), 1)
+    total = labels + log_fit  # the proxies, and f_obs, which obs-only, grounded and cvci-residual share
+    for cell in cells:
+        total += sum(count * seconds for count, seconds in fits_of(rows, cell))
+    return total
+
+
+def fits_of(rows: Plain, cell: Cell) -> list[tuple[int, float]]:
+    """How many fits each kind needs in one cell, and the seconds of one."""
+    size = cell.n_experiment
+    refits = 1 + FOLDS  # the final fit and the cross-fitted ones
+    counts = {name: len(contender(name, cell).candidates) * FOLDS + refits for name in TUNED}
+    outcome, psi = rows.trial.outcome[:size], rows.experiment_psi[:size]
+    alone = timed(lambda: Ridge(alpha=1.0).fit(rows.experiment[:size], outcome), 3)
+    small = timed(lambda: Ridge(alpha=1.0).fit(psi, outcome), 3)
+
+    def pooled(proxies: bool) -> float:
+        return float(np.mean([timed(partial(fit_pooled, rows, size, p, proxies), 1) for p in penalties(cell)]))
+
+    return [
+        (refits, alone),
+        (refits + counts["grounded"], small),
+        (counts["cvci"], pooled(proxies=False)),
+        (counts["cvci-residual"], pooled(proxies=True)),
+    ]
+
+
+def penalties(cell: Cell) -> list[float]:
+    """The different penalties of cvci, which decide how long the iterative solver takes."""
+    return sorted({one.penalty for one in contender("cvci", cell).candidates if isinstance(one, Cvci)})
+
+
+def fit_pooled(rows: Plain, size: int, penalty: float, proxies: bool) -> Ridge:
+    features, outcome, weight = rows.pooled(0.5, size, proxies)
+    return Ridge(alpha=penalty).fit(features, outcome, sample_weight=weight)
+
+
+def plain_rows(ring: Ring, phi: sparse.csr_matrix, cell: Cell) -> Plain:
+    logged = draw_log(ring.law, ring.pool.kept, cell.confounding, cell.n_log, ring.setting.longest_log, 0)
+    trial = draw_experiment(ring.law, ring.pool.kept, ring.setting.longest_experiment, 0)
+    psi = ring.contest(cell.confounding, cell.n_log, 0).trained.psi
+    return Plain(phi[logged.row], phi[trial.row], psi[logged.row], psi[trial.row], logged, trial)
+
+
+def timed(run: Callable[[], object], times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        with one_blas_thread():
+            run()
+    return (time.perf_counter() - start) / times
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
