@@ -19,11 +19,11 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from deconfound.bench.articles import make_articles
+from deconfound.bench.contenders import contender
 from deconfound.bench.results import Cell
 from deconfound.bench.sweep import Task
 from deconfound.bench.synthetic.benchmark import SyntheticWorker
 from deconfound.bench.synthetic.constants import EXPERIMENT_ROWS, GRID, LOG_ROWS, QUICK, Constants
-from deconfound.bench.synthetic.contenders import contender
 from deconfound.bench.synthetic.contests import Ring
 from deconfound.bench.synthetic.draws import Logged, Trialled, draw_experiment, draw_log
 from deconfound.bench.synthetic.making import hash_texts, in_numbers, write_library

@@ -10,7 +10,7 @@ from deconfound.bench.outputs import hash_pairs
 from deconfound.design import Rows, collapse, stack
 from deconfound.linalg import ridge
 from deconfound.reward import FAMILIES
-from deconfound.stored import make_store
+from deconfound.stored import make_store, triangular_store
 from deconfound.tune import tune
 
 POOL, FRESH, COLUMNS = 90, 15, 400
@@ -50,6 +50,15 @@ def test_coordinates_reproduce_every_inner_product():
     kernel = (phi @ phi.T).toarray()
     store, _ = make_store(kernel)
     np.testing.assert_allclose(store.coordinates @ store.coordinates.T, kernel, atol=1e-13)
+
+
+def test_a_triangular_store_is_the_same_store_in_another_basis():
+    phi = features(np.random.default_rng(1), 50)
+    doubled = sparse.vstack([phi, phi[:7]]).tocsr()
+    kernel = (doubled @ doubled.T).toarray()
+    store = triangular_store(kernel)
+    assert store.coordinates.shape == (57, 50)
+    np.testing.assert_allclose(store.coordinates @ store.coordinates.T, kernel, atol=1e-12)
 
 
 def test_a_pool_with_equal_rows_has_a_store_of_lower_rank():

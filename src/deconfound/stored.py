@@ -93,3 +93,13 @@ def make_store(kernel: FloatArray) -> tuple[Store, FloatArray]:
     keep = values > NEGLIGIBLE * values.max(initial=0.0)
     length, vectors = np.sqrt(values[keep]), vectors[:, keep]
     return Store(vectors * length, kernel), vectors / length
+
+
+def triangular_store(kernel: FloatArray) -> Store:
+    """The same store in another basis, by pivoted Cholesky: many times faster for thousands of rows, places no others."""
+    from scipy.linalg.lapack import dpstrf
+
+    factor, pivot, rank, _ = dpstrf(kernel, lower=1, tol=NEGLIGIBLE * float(np.diag(kernel).max(initial=0.0)))
+    coordinates = np.empty((len(kernel), rank))
+    coordinates[pivot - 1] = np.tril(factor)[:, :rank]
+    return Store(coordinates, kernel)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from deconfound.bench.entries import Contender, Entry, enter
-from deconfound.bench.results import Choice
+from deconfound.bench.results import Cell, Choice, Score
 from deconfound.design import FloatArray, IntArray, Matrix
 from deconfound.linalg import one_blas_thread
 from deconfound.metrics import regret, rmse, top
@@ -69,6 +69,23 @@ class Mark:
     top3: float
     seconds: float
     choice: Choice
+
+    def score(self, benchmark: str, cell: Cell, seed: int) -> Score:
+        """The mark as a row of the benchmark's table."""
+        return Score(
+            benchmark,
+            cell,
+            seed,
+            self.family,
+            self.regret,
+            self.rmse_context,
+            self.rmse_model_direct,
+            self.rmse_model_dr,
+            self.top1,
+            self.top3,
+            self.seconds,
+            self.choice,
+        )
 
 
 @dataclass(frozen=True, slots=True)

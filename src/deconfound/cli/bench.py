@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from deconfound.bench.contenders import KNOWN
 from deconfound.bench.pictures import write_all
 from deconfound.bench.pictures.canvas import need_matplotlib
 from deconfound.bench.reproduction import reproduction
@@ -16,7 +17,7 @@ from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Bar, Benchmark, digest, select, sweep
 from deconfound.bench.synthetic import constants
 from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
-from deconfound.bench.synthetic.contenders import KNOWN, TARGETED_FAMILIES
+from deconfound.bench.synthetic.targeted import TARGETED_FAMILIES
 from deconfound.bench.tables import (
     direct_against_dr,
     overall,

@@ -9,14 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deconfound.bench.articles import Corpus, make_articles, read_articles
-from deconfound.bench.contest import Mark, compete
+from deconfound.bench.contenders import contender
+from deconfound.bench.contest import compete
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
-from deconfound.bench.synthetic.constants import EDITION, Constants
-from deconfound.bench.synthetic.contenders import contender
+from deconfound.bench.synthetic.constants import EDITION, UNDERFITTED, Constants
 from deconfound.bench.synthetic.contests import Ring
 from deconfound.bench.synthetic.making import make_pool
 from deconfound.bench.synthetic.pool import is_kept, load_pool
+from deconfound.bench.synthetic.targeted import underfitted
 from deconfound.bench.systems import SYSTEMS
 
 VERSION = 1  # of the protocol; results of another version are not mixed with these
@@ -93,24 +94,8 @@ class SyntheticWorker:
         contest = self.ring.contest(cells[0].confounding, cells[0].n_log, task.seed)
         scores = []
         for cell in cells:
-            contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
+            enter = underfitted if cell.reward == UNDERFITTED else contender
+            contenders = [enter(family, cell) for wanted, family in task.wanted if wanted == cell]
             marks = compete(contest, contenders, cell.n_experiment, task.seed)
-            scores += [_score(self.name, cell, task.seed, mark) for mark in marks]
+            scores += [mark.score(self.name, cell, task.seed) for mark in marks]
         return scores
-
-
-def _score(name: str, cell: Cell, seed: int, mark: Mark) -> Score:
-    return Score(
-        benchmark=name,
-        cell=cell,
-        seed=seed,
-        family=mark.family,
-        regret=mark.regret,
-        rmse_context=mark.rmse_context,
-        rmse_model_direct=mark.rmse_model_direct,
-        rmse_model_dr=mark.rmse_model_dr,
-        top1=mark.top1,
-        top3=mark.top3,
-        seconds=mark.seconds,
-        choice=mark.choice,
-    )

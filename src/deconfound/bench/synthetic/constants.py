@@ -61,6 +61,7 @@ QUICK = Constants(
 TARGETED = replace(GRID, noise=0.05, longest_experiment=TARGETED_ROWS[-1])
 """Little noise besides the users themselves."""
 
+UNDERFITTED = "underfit"  # the reward column of the targeted regime
 UNDERFIT = 1.0
 """Penalty of the deliberately underfitted rewards, per row; tuning never chooses from more than a tenth of it."""
 
@@ -87,4 +88,4 @@ def quick_cells() -> tuple[Cell, ...]:
 
 def targeted_cells() -> tuple[Cell, ...]:
     """A growing experiment beside one strongly self-selected log."""
-    return tuple(Cell(TARGETED_CONFOUNDING, LOG_ROWS[-1], rows, "underfit") for rows in TARGETED_ROWS)
+    return tuple(Cell(TARGETED_CONFOUNDING, LOG_ROWS[-1], rows, UNDERFITTED) for rows in TARGETED_ROWS)

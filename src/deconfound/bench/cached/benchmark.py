@@ -1,0 +1,105 @@
+"""A cached benchmark as the sweep runner sees it; the grids and their users differ, the rest is the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deconfound.bench.cached.contests import CachedRing
+from deconfound.bench.cached.pool import is_kept, load_cached_pool, make_cached_pool
+from deconfound.bench.cached.world import World
+from deconfound.bench.contenders import contender
+from deconfound.bench.contest import compete
+from deconfound.bench.grid import Grid
+from deconfound.bench.results import Cell, Score
+from deconfound.bench.sweep import Progress, Task
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a grid becomes a world, and every number that decides it."""
+
+    name: str
+    read: Callable[[Path], Grid]
+    world: Callable[[Grid], World]
+    numbers: str  # canonical JSON of its constants
+    proxies: int
+    longest_log: int
+    longest_experiment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """One recipe on one grid."""
+
+    recipe: Recipe
+    grid: Path
+    grid_digest: str
+    pool: Path  # where the grid in numbers is kept
+
+    @property
+    def name(self) -> str:
+        """What its scores are filed under."""
+        return self.recipe.name
+
+    @property
+    def constants(self) -> str:
+        """Canonical JSON of all that decides the numbers."""
+        recipe = self.recipe
+        listed = {
+            "benchmark": recipe.name,
+            "version": VERSION,
+            "grid": self.grid_digest,
+            "proxies": recipe.proxies,
+            "longest_log": recipe.longest_log,
+            "longest_experiment": recipe.longest_experiment,
+            **json.loads(recipe.numbers),
+        }
+        return json.dumps(listed, sort_keys=True)
+
+    def group(self, cell: Cell) -> str:
+        """One log serves all sizes of the experiment."""
+        return f"{cell.reward}, confounding {cell.confounding:g}, {cell.n_log} log rows"
+
+    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
+        """Make the pool, unless it is kept already."""
+        digest = hashlib.sha256(self.constants.encode()).hexdigest()
+        if is_kept(self.pool, digest):
+            return
+        progress("reading the grid", 0.0)
+        grid = self.recipe.read(self.grid)
+        progress("looking at the outputs", 0.0)
+        world = self.recipe.world(grid)
+        progress("hashing and multiplying", 0.0)
+        make_cached_pool(grid, world, self.recipe.proxies).save(self.pool, digest)
+
+    def open(self, directory: Path) -> CachedWorker:  # noqa: ARG002
+        """Map the pool."""
+        recipe = self.recipe
+        return CachedWorker(
+            recipe.name, CachedRing(load_cached_pool(self.pool), recipe.longest_log, recipe.longest_experiment)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CachedWorker:
+    """The benchmark in one process."""
+
+    name: str
+    ring: CachedRing
+
+    def run(self, task: Task) -> Sequence[Score]:
+        """Draw the log of the task once and let the families compete at each size of the experiment."""
+        cells = sorted({cell for cell, _ in task.wanted})
+        contest = self.ring.contest(cells[0], task.seed)
+        scores = []
+        for cell in cells:
+            contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
+            marks = compete(contest, contenders, cell.n_experiment, task.seed)
+            scores += [mark.score(self.name, cell, task.seed) for mark in marks]
+        return scores

@@ -1,0 +1,1 @@
+"""A benchmark of our own on chat models: does the picture hold for instructions and answers?"""

@@ -1,0 +1,1 @@
+"""The paper's cached summarization benchmark, on judged summaries of news articles."""

@@ -1,0 +1,239 @@
+"""Makes small grids of each kind, in the format of real ones, whose words tell something about their components."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Kind = Literal["summarization", "coding", "instructions"]
+Row = dict[str, object]
+Made = tuple[list[Row], list[Row]]
+Dice = np.random.Generator
+
+NAMES = ("Lead-3 (ext)", "Pointer", "Bottom-Up", "TRAE+Seed", "mini-agent", "gemma-7b", "phi-2", "Unified-abs")
+CONTEXT_COLUMNS = {
+    "summarization": ("context_id", "context", "reference"),
+    "coding": ("context_id", "repo", "context", "gold_patch"),
+    "instructions": ("context_id", "context", "source"),
+}
+COUNTS = ("n_files", "n_hunks", "lines_added", "lines_removed", "patch_chars")
+
+
+def write_grid(directory: Path, contexts: int = 12, models: int = 5, seed: int = 0, kind: Kind = "summarization"):
+    """Write ``contexts.parquet`` and ``outputs.parquet`` of a valid grid; same arguments, same bytes."""
+    write_rows(directory, *make_rows(contexts, models, seed, kind))
+
+
+def make_rows(contexts: int = 12, models: int = 5, seed: int = 0, kind: Kind = "summarization") -> Made:
+    """The rows of such a grid; the first contexts and models are the same however many are asked for."""
+    context = {"summarization": _article, "coding": _issue, "instructions": _prompt}[kind]
+    output = {"summarization": _summary, "coding": _patch, "instructions": _answer}[kind]
+    seeds = [seed, list(CONTEXT_COLUMNS).index(kind)]
+    names = [NAMES[m % len(NAMES)] + (f" v{m // len(NAMES) + 1}" if m >= len(NAMES) else "") for m in range(models)]
+    skills = [np.random.default_rng([*seeds, 1, m]).uniform(0.1, 0.9, 4) for m in range(models)]
+    asked, given = [], []
+    for c in range(contexts):
+        made = context(np.random.default_rng([*seeds, 2, c]), c)
+        asked.append({name: made[name] for name in CONTEXT_COLUMNS[kind]})
+        for m, name in enumerate(names):
+            dice = np.random.default_rng([*seeds, 3, c, m])
+            given.append({"context_id": made["context_id"], "model": name, **output(dice, made, skills[m])})
+    return asked, given
+
+
+def write_rows(directory: Path, contexts: list[Row], outputs: list[Row], ending: str = "parquet") -> None:
+    """Write rows as they are, sound or not, in one of the formats that can be read."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for role, rows in (("contexts", contexts), ("outputs", outputs)):
+        path = directory / f"{role}.{ending}"
+        if ending == "parquet":
+            pq.write_table(_table(rows), path)
+        elif ending == "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        else:
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+
+
+def _table(rows: list[Row]) -> pa.Table:
+    table = pa.Table.from_pylist(rows)
+    large = [pa.field(f.name, pa.large_string() if pa.types.is_string(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(large))
+
+
+def _pick(dice: Dice, words: tuple[str, ...]) -> str:
+    return words[int(dice.integers(len(words)))]
+
+
+# --- summaries of news ---
+
+TOWNS = ("Harwick", "Lundby", "Port Amsel", "Tarn", "Elmstead", "Kessel", "Orrin", "Velby")
+PEOPLE = ("Mara Quist", "Tom Arden", "Ines Falk", "Jonah Reed", "Lena Brandt", "Amir Dost", "Ruth Okoro")
+THINGS = ("bridge", "harbour", "school", "library", "tram line", "hospital", "market hall", "reservoir")
+POINTS = (
+    "The council of {town} voted on Monday to rebuild its {thing}.",
+    "The work will cost {cost} million pounds and take {years} years.",
+    "{who}, who leads the council, said the old {thing} was no longer safe.",
+    "Residents near the {thing} fear noise and closed roads.",
+    "Builders may begin in spring if the state approves the plan.",
+)
+ASIDES = (
+    "The {thing} was opened when {town} had half as many people.",
+    "A café across the road has served the same soup since then.",
+    "Visitors often take photographs of the {thing} in the evening.",
+)
+INVENTED = (
+    "Police secretly arrested {who} in a casino.",
+    "Aliens were blamed for the collapse of {town}.",
+    "The king promised a billion dollars in cash.",
+    "A volcano swallowed the {thing} overnight.",
+)
+FILLER = (
+    "Basically, as everyone knows, there is a lot to say here.",
+    "It goes without saying that time will tell.",
+    "Needless to say, again, many things happened.",
+)
+CLUMSY = ("thing which also also", "um it that of was", "and and such wise being")
+
+
+def _article(dice: Dice, number: int) -> Row:
+    facts = {"town": _pick(dice, TOWNS), "who": _pick(dice, PEOPLE), "thing": _pick(dice, THINGS)}
+    facts |= {"cost": str(number + 3), "years": str(dice.integers(2, 9))}
+    points = [point.format(**facts) for point in POINTS]
+    aside = [text.format(**facts) for text in ASIDES]
+    told = [points[0], points[1], aside[0], points[2], aside[1], points[3], aside[2], points[4]]
+    return {
+        "context_id": f"art-{number:03d}",
+        "context": " ".join(told),
+        "reference": " ".join(points[:3]),
+        "facts": facts,
+        "points": points,
+    }
+
+
+def _summary(dice: Dice, article: Row, skill: np.ndarray) -> Row:
+    """Tell some points, invent some claims, stumble and pad; each component counts one of these faults."""
+    points, facts = article["points"], article["facts"]
+    kept = np.sort(dice.permutation(len(points))[: 1 + int(dice.binomial(len(points) - 1, skill[1]))])
+    faults = (1 - skill[[0, 2, 3]]) * (0.25, 0.6, 0.6)
+    claims, clumsy, filler = (int(count) for count in dice.binomial((4, 3, 3), faults))
+    told = [points[at] for at in kept]
+    told += [INVENTED[at].format(**facts) for at in dice.permutation(len(INVENTED))[:claims]]
+    told += [f"{_pick(dice, CLUMSY).capitalize()}." for _ in range(clumsy)]
+    told += [FILLER[at] for at in dice.permutation(len(FILLER))[:filler]]
+    return {
+        "output": " ".join(told),
+        "faithfulness": round(1 - claims / (claims + len(kept)), 6),
+        "coverage": round(len(kept) / len(points), 6),
+        "clarity": round(1 - clumsy / 3, 6),
+        "conciseness": round(1 - filler / 4, 6),
+        "unsupported_claims": claims,
+    }
+
+
+# --- patches for issues ---
+
+REPOS = ("birds/feeder", "tide/charts", "loom/weave", "kiln/glaze")
+MODULES = ("parser", "cache", "layout", "dates", "router", "units")
+FUNCTIONS = ("split_range", "load_table", "merge_rows", "round_time", "find_route", "scale_values")
+LINES = (
+    ("    last = len(rows) - 1", "    last = len(rows)"),
+    ("    if value > limit:", "    if value >= limit:"),
+    ("    total = first", "    total = first + offset"),
+    ("    return key.lower()", "    return key.strip().lower()"),
+)
+
+
+def _issue(dice: Dice, number: int) -> Row:
+    repo = _pick(dice, REPOS)
+    module, function = _pick(dice, MODULES), _pick(dice, FUNCTIONS)
+    wrong, right = LINES[int(dice.integers(len(LINES)))]
+    package = repo.split("/")[1]
+    path, at = f"{package}/{module}.py", 10 + number
+    issue = (
+        f"`{function}` gives a wrong result in {path}\r\n\r\nCalling `{package}.{module}.{function}` with "
+        f"{number + 2} rows drops the last one.\r\n\r\n```python\r\n>>> {function}(range({number + 2}))\r\n```\r\n\r\n"
+        f"I expected nothing to be lost. It seems that `{wrong.strip()}` in `{function}` is to blame.\r\n"
+    )
+    made = {"context_id": f"{repo.replace('/', '__')}-{1000 + number}", "repo": repo, "context": issue}
+    made |= {"path": path, "function": function, "line": wrong, "right": right, "at": at}
+    return {**made, "gold_patch": _hunk(path, at, made, [right])}
+
+
+def _hunk(path: str, at: int, issue: Row, added: list[str]) -> str:
+    """One file's diff that puts ``added`` in place of the faulty line."""
+    before, after = [f"def {issue['function']}(rows, limit=3):", "    offset = 1"], ["    return total"]
+    body = [*(f" {t}" for t in before), f"-{issue['line']}", *(f"+{t}" for t in added), *(f" {t}" for t in after)]
+    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+    return head + "\n".join([f"@@ -{at},4 +{at},{3 + len(added)} @@ import math", *body]) + "\n"
+
+
+def _new_file(path: str, lines: list[str]) -> str:
+    head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
+    return head + "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]) + "\n"
+
+
+def _patch(dice: Dice, issue: Row, skill: np.ndarray) -> Row:
+    """Give up now and then; else mend the line, or hide the fault in the right file or a wrong one."""
+    luck = dice.random(4)
+    gives_up, mends = luck[0] < 0.08, luck[1] < skill[0]
+    hidden = ["    try:", f"    {issue['line']}", "    except Exception:", "        pass"]
+    path = str(issue["path"]) if mends or luck[2] < 0.5 else "setup.py"
+    patch = "" if gives_up else _hunk(path, int(str(issue["at"])), issue, [str(issue["right"])] if mends else hidden)
+    if patch and luck[3] < skill[1] / 2:
+        patch += _new_file("reproduce_issue.py", ["import sys", f"print('{issue['function']}')", "sys.exit(0)"])
+    lines = patch.splitlines()
+    counts = (
+        patch.count("diff --git "),
+        sum(line.startswith("@@ ") for line in lines),
+        sum(line.startswith("+") and not line.startswith("+++") for line in lines),
+        sum(line.startswith("-") and not line.startswith("---") for line in lines),
+        len(patch),
+    )
+    resolved = bool(patch) and bool(dice.random() < (0.95 if mends else 0.05))
+    return {"output": patch, "has_patch": bool(patch), "resolved": resolved, **dict(zip(COUNTS, counts, strict=True))}
+
+
+# --- answers to instructions ---
+
+SUBJECTS = ("baking bread", "learning chess", "cycling to work", "growing tomatoes", "writing letters", "saving water")
+READERS = ("a child", "my grandmother", "a new colleague", "an impatient friend")
+SOURCES = ("selfinstruct", "oasst", "koala", "helpful_base", "vicuna")
+ADVICE = (
+    "Start with {subject} in small steps and note what works.",
+    "Choose good tools before {subject}; a poor one costs more time.",
+    "Ask somebody with experience in {subject} for one honest opinion.",
+    "Keep a fixed hour each day, because habit carries {subject} further than zeal.",
+    "Check the result after a week and change one thing at a time.",
+    "Expect mistakes, and write down how each was mended.",
+)
+EVASIONS = ("As a language model I cannot say much about that.", "It depends.", "Sorry, I am not sure what you mean.")
+
+
+def _prompt(dice: Dice, number: int) -> Row:
+    subject, reader = _pick(dice, SUBJECTS), _pick(dice, READERS)
+    wants_list = bool(dice.random() < 0.5)
+    asked = f"Give me {number + 3} tips for {subject}, as a list for {reader}." if wants_list else ""
+    asked = asked or f"Explain {subject} to {reader} in about {60 + number} words.\n\nPlain text please."
+    made = {"context_id": f"p{number:03d}", "context": asked, "source": _pick(dice, SOURCES)}
+    return {**made, "subject": subject, "wants_list": wants_list}
+
+
+def _answer(dice: Dice, prompt: Row, skill: np.ndarray) -> Row:
+    """Advise or evade, as a list or in prose; preference follows the advice and the form asked for."""
+    count = int(dice.binomial(len(ADVICE), skill[0]))
+    advice = [ADVICE[at].format(subject=prompt["subject"]) for at in dice.permutation(len(ADVICE))[:count]]
+    as_list, headed = bool(dice.random() < skill[1]), bool(dice.random() < skill[2])
+    text = "\n".join(f"{n}. {line}" for n, line in enumerate(advice, 1)) if as_list else " ".join(advice)
+    text = text if advice else _pick(dice, EVASIONS)
+    text = f"## About {prompt['subject']}\n\n{text}" if headed else text
+    merit = 0.9 * count - 3.2 + (1.0 if as_list == prompt["wants_list"] else -1.0) + 0.5 * headed
+    return {"output": text, "preference": float(1 / (1 + np.exp(-merit - 0.3 * dice.standard_normal())))}
