@@ -82,10 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_ring(setting: Constants) -> tuple[Ring, sparse.csr_matrix]:
     sizes = setting.sizes
-    corpus = make_articles(sizes.embedding + sizes.truth + sizes.evaluation, setting.seed)
+    corpus = make_articles(sizes.contexts + sizes.truth + sizes.evaluation + sizes.embedding, setting.seed)
     library = write_library(corpus, setting, 2, lambda _stage, _done: None)
     pool = in_numbers(library, setting, lambda _stage, _done: None)
-    phi = hash_texts(corpus, library.split.kept, library.kept, setting).phi()
+    phi = hash_texts(corpus, library.split.kept.articles, library.kept, setting).phi()
     print(f"pool: {phi.shape[0]:,} outputs, {phi.nnz / phi.shape[0]:.0f} hashed words and pairs each")
     return Ring.of(pool, setting, tuple(system.name for system in SYSTEMS)), phi
 

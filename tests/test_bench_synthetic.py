@@ -22,6 +22,7 @@ from deconfound.bench.synthetic import constants
 from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
 from deconfound.bench.synthetic.making import hash_texts, make_pool, write_library
 from deconfound.bench.synthetic.pool import is_kept, load_pool
+from deconfound.bench.synthetic.splitting import deal
 from deconfound.bench.systems import SYSTEMS
 from deconfound.cli import main
 from deconfound.errors import UsageError
@@ -37,7 +38,7 @@ TINY = replace(
 CELLS = tuple(
     Cell(confounding, rows, size, "latent") for confounding in (0.0, 0.9) for rows in (80, 300) for size in (20, 100)
 )
-ARTICLES = TINY.sizes.embedding + TINY.sizes.truth + TINY.sizes.evaluation
+ARTICLES = 60
 
 
 def silent(_stage, _done):
@@ -69,20 +70,33 @@ def scores(folder):
 def test_the_pool_in_numbers_is_its_texts(folder, library):
     """Stored coordinates have the inner products of the hashed texts, inside the pool and across to held-out rows."""
     pool = load_pool(folder / "pool")
-    kept = hash_texts(library.corpus, library.split.kept, library.kept, TINY).phi()
-    held = hash_texts(library.corpus, library.split.evaluation, library.evaluation, TINY).phi()
+    kept = hash_texts(library.corpus, library.split.kept.articles, library.kept, TINY).phi()
+    held = hash_texts(library.corpus, library.split.evaluation.articles, library.evaluation, TINY).phi()
     np.testing.assert_allclose(pool.store.kernel, (kept @ kept.T).toarray(), atol=1e-12)
     np.testing.assert_allclose(pool.store.coordinates @ pool.store.coordinates.T, pool.store.kernel, atol=1e-11)
     across = pool.evaluation_phi @ pool.store.coordinates.T
     np.testing.assert_allclose(across, (held @ kept.T).toarray(), atol=1e-10)
 
 
-def test_nothing_held_out_is_drawn_or_learned_from(library):
+def test_every_article_has_one_use(library):
     split = library.split
-    used = set(split.kept) | set(split.learned_from)
-    assert not used & (set(split.truth) | set(split.evaluation))
-    assert set(split.kept) <= set(split.learned_from)
-    assert not set(split.truth) & set(split.evaluation)
+    uses = [split.kept.articles, split.truth.articles, split.evaluation.articles, split.learned_from]
+    assert [len(use) for use in uses] == [8, 6, 6, 40]
+    assert len(set(np.concatenate(uses))) == 60
+
+
+def test_articles_are_dealt_so_that_every_use_has_the_same_levels():
+    """Means of dealt hands spread less than a fifth as far as those of random hands."""
+    rng = np.random.default_rng(0)
+    level = rng.standard_normal(280)
+    dealt, drawn = [], []
+    for _ in range(50):
+        hands = deal(level, (80, 100, 100), rng)
+        assert [len(hand) for hand in hands] == [80, 100, 100]
+        assert sorted(np.concatenate(hands)) == list(range(280))
+        dealt.append([level[hand].mean() for hand in hands])
+        drawn.append([part.mean() for part in np.split(rng.permutation(level), [80, 180])])
+    assert np.std(dealt) < 0.2 * np.std(drawn)
 
 
 def test_rows_belong_to_their_contexts_and_only_random_systems_vary(folder, library):
@@ -109,7 +123,7 @@ def test_the_pool_is_made_once_and_again_only_for_other_inputs(folder):
 
 
 def test_too_few_articles_are_refused():
-    with pytest.raises(UsageError, match="at least 20 usable articles"):
+    with pytest.raises(UsageError, match="needs 27 usable articles"):
         make_pool(make_articles(10), TINY, 1, silent)
 
 
@@ -177,7 +191,7 @@ def test_the_built_in_texts_are_those_of_their_edition(library):
     from deconfound.bench.articles.corpus import digest as sign
 
     texts = (*library.corpus.texts, *library.kept.outputs, *library.truth.outputs, *library.evaluation.outputs)
-    assert (constants.EDITION, sign(texts)[:16]) == (1, "20cd8c94ed5f70ba")
+    assert (constants.EDITION, sign(texts)[:16]) == (1, "002962ef3f34c94f")
 
 
 COMMAND = [sys.executable, "-m", "deconfound", "bench", "synthetic", "--quick", "--seeds", "2", "--workers", "2"]

@@ -20,7 +20,8 @@ from deconfound.bench.synthetic.pool import is_kept, load_pool
 from deconfound.bench.synthetic.targeted import underfitted
 from deconfound.bench.systems import SYSTEMS
 
-VERSION = 1  # of the protocol; results of another version are not mixed with these
+VERSION = 2  # of the protocol; results of another version are not mixed with these
+NOT_IN_THE_POOL = ("noise", "label_noise", "longest_log", "longest_experiment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,14 @@ class Synthetic:
         sizes = self.setting.sizes
         if self.articles is not None:
             return read_articles(self.articles)
-        return make_articles(sizes.embedding + sizes.truth + sizes.evaluation, self.setting.seed)
+        return make_articles(sizes.contexts + sizes.truth + sizes.evaluation + sizes.embedding, self.setting.seed)
 
     def _pool_digest(self) -> str:
-        """Of what the pool depends on: the same texts serve every law."""
-        numbers = {name: getattr(self.setting, name) for name in ("seed", "buckets", "hidden", "terms", "embedding")}
-        told = json.dumps([asdict(self.setting.sizes), numbers, self.articles_digest, VERSION])
-        return hashlib.sha256(told.encode()).hexdigest()
+        """Of what the pool depends on: the same texts serve laws that differ in their noise alone."""
+        told = {**asdict(self.setting), "articles": self.articles_digest, "version": VERSION}
+        for name in NOT_IN_THE_POOL:
+            del told[name]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def articles_digest(articles: Path | None) -> str:
