@@ -251,6 +251,8 @@ def edit(path: str, lines: int, start: int = 1) -> str:
 def test_the_formulas_are_the_documented_ones():
     """Seven lines are half; a second file in another directory with a second block costs 1 + 1 + 1/2."""
     assert components("", edit("a/x.py", 7))[0] == pytest.approx(1 / 2)
+    assert components("", DELETE + CREATE)[0] == pytest.approx(7 / 11)
+    assert components("", MODE + BINARY + MOVE)[0] == pytest.approx(7 / 10)
     assert components("", edit("a/x.py", 7))[1] == 1.0
     assert components("", edit("a/x.py", 1) + edit("b/y.py", 1))[1] == pytest.approx(1 / 3.5)
     near, far = edit("a/x.py", 1) + edit("a/x.py", 1, 3), edit("a/x.py", 1) + "@@ -256,0 +258 @@\n+z\n"

@@ -57,11 +57,11 @@ def enter(sources: Sources, contender: Contender, context: IntArray, rows: int, 
 
     As in the paper, hyperparameters are chosen once and kept in the folds. A family that does not learn from the
     experiment has seen none of its rows, and one fit serves for all. What is factored depends on the whole
-    experiment, never on ``rows``, so that an entry has the same bits whichever other entries are asked for.
+    experiment, so that an entry has the same bits whichever other entries are asked for.
     """
     start = perf_counter()
     family, candidates, subset = contender.family, contender.candidates, np.arange(rows)
-    prepared = type(family).prepare(sources, candidates)
+    prepared = type(family).prepare(sources.first(rows), candidates)
     tuned = choose(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
     folds = group_folds(context[subset], FOLDS, seed) if family.learns_from_experiment else ()

@@ -67,15 +67,20 @@ class RewardFit:
 class Sources:
     """One log and one experiment, and what several families would otherwise factor again."""
 
-    def __init__(self, log: Rows, experiment: Rows) -> None:
+    def __init__(self, log: Rows, experiment: Rows, longer: Sources | None = None) -> None:
         if len(log) == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
         if log.phi.shape[1] != experiment.phi.shape[1]:
             raise UsageError("The log's phi and the experiment's phi must have the same number of columns.")
-        self.log = collapse(log)
+        self.log = collapse(log) if longer is None else log
         self.experiment = experiment
+        self._longer = longer  # the same log and an experiment that starts with this one
         self._baselines: dict[float, Baseline] = {}
         self._pooled: dict[float, Pooled] = {}
+
+    def first(self, rows: int) -> Sources:
+        """The same log with the first rows of the experiment; the log is not factored again."""
+        return Sources(self.log, self.experiment.take(np.arange(rows)), longer=self)
 
     @cached_property
     def alone(self) -> ExperimentRidge:
@@ -84,6 +89,8 @@ class Sources:
 
     def baseline(self, penalty: float) -> Baseline:
         """f_obs, the clipped ridge on the log, and its predictions on both sources."""
+        if self._longer is not None:
+            return self._longer.baseline(penalty).first(len(self.experiment))
         if penalty not in self._baselines:
             log = self.log
             linear = ridge(log.phi, log.outcomes, penalty, log.weight)
@@ -92,11 +99,16 @@ class Sources:
 
     def pooled_if_ready(self, smallest: float) -> Pooled | None:
         """What ``pooled_phi`` would give, if that costs nothing."""
-        ready = [limit for limit in self._pooled if limit <= smallest]
-        return self._pooled[max(ready)] if ready else None
+        if self._longer is not None:
+            ready = self._longer.pooled_if_ready(smallest)
+            return None if ready is None else ready.first(len(self.experiment))
+        limits = [limit for limit in self._pooled if limit <= smallest]
+        return self._pooled[max(limits)] if limits else None
 
     def pooled_phi(self, smallest: float) -> Pooled:
         """Log and experiment on phi, good for every penalty from ``smallest`` up."""
+        if self._longer is not None:
+            return self._longer.pooled_phi(smallest).first(len(self.experiment))
         ready = self.pooled_if_ready(smallest)
         if ready is not None:
             return ready
@@ -113,6 +125,10 @@ class Baseline:
     linear: Linear
     log: FloatArray  # (n_log,), clipped
     experiment: FloatArray  # (n_exp,), clipped
+
+    def first(self, rows: int) -> Baseline:
+        """The same for the first rows of the experiment."""
+        return Baseline(self.linear, self.log, self.experiment[:rows])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Judge a patch from its own text and the issue's: size, locality, focus, and statistics that go with them.
 
-    c2 size      TYPICAL_LINES / (TYPICAL_LINES + changed lines)
+    c2 size      TYPICAL_LINES / (TYPICAL_LINES + max(changed lines, files))
     c3 locality  1 / (1 + scatter), with scatter =
                  (files - 1) + (directories - 1) + log2(blocks) / BLOCKS + log2(1 + gap) / GAPS
     c4 focus     (share of the words on changed lines that the issue uses, too
@@ -135,7 +135,8 @@ def _logs(counts: Iterable[int]) -> tuple[float, ...]:
 
 
 def _size(patch: Patch) -> float:
-    return TYPICAL_LINES / (TYPICAL_LINES + patch.added + patch.removed)
+    """At least a line a file: a thousand changed modes or pictures are not a small patch for having no lines."""
+    return TYPICAL_LINES / (TYPICAL_LINES + max(patch.added + patch.removed, len(patch.files)))
 
 
 def _locality(patch: Patch) -> float:
