@@ -177,6 +177,7 @@ def test_the_digest_ignores_the_order_of_rows_and_columns_but_nothing_else(tmp_p
     base = read_grid(written(tmp_path / "a" / "g", rows))
     turned = [dict(reversed(row.items())) for row in reversed(outputs)]
     assert read_grid(written(tmp_path / "b" / "g", (contexts[::-1], turned))).digest == base.digest
+    assert signed(replace(base, components=dict(reversed(base.components.items())))).digest == base.digest
     assert re.fullmatch("[0-9a-f]{64}", base.digest)
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from deconfound.bench.outputs import hash_pairs
 from deconfound.design import Rows, collapse, stack
 from deconfound.linalg import ridge
-from deconfound.reward import FAMILIES
+from deconfound.reward import FAMILIES, Cvci
 from deconfound.stored import make_store, triangular_store
 from deconfound.tune import tune
 
@@ -87,6 +87,24 @@ def test_a_large_store_goes_through_the_krylov_basis_and_agrees(drawn, monkeypat
     found = tune(family(), stored_log, stored_experiment)
     assert found.estimator == expected.estimator
     np.testing.assert_allclose(found.fit.predict(stored_fresh), expected.fit.predict(fresh), atol=1e-8)
+
+
+def test_a_decomposition_is_made_again_only_for_other_rows_or_weights(drawn, monkeypatch):
+    _, (log, experiment, _) = drawn
+    made = []
+    whole = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: made.append(len(matrix)) or whole(matrix))
+    other = Rows(log.phi, log.psi, 1.0 - log.outcomes)
+    first, second = (tune(Cvci(), rows, experiment).fit for rows in (log, other))
+    assert len(made) == 1
+    plain = Rows(log.phi.store.coordinates[log.phi.index], log.psi, other.outcomes)
+    seen = Rows(log.phi.store.coordinates[experiment.phi.index], experiment.psi, experiment.outcomes, experiment.model)
+    np.testing.assert_allclose(second.predict(seen), tune(Cvci(), plain, seen).fit.predict(seen), atol=1e-9)
+    assert not np.allclose(first.predict(seen), second.predict(seen))
+    made.clear()
+    weighted = Rows(log.phi, log.psi, log.outcomes, weight=np.arange(1.0, 601.0))
+    tune(Cvci(), weighted, experiment)
+    assert made == [len(np.unique(log.phi.index))]
 
 
 def test_collapsing_stored_rows_merges_by_place(drawn):

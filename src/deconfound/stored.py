@@ -6,7 +6,9 @@ inner products up and never multiply features again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Eigen = tuple[FloatArray, FloatArray]
 
 FEW = 8  # below one row in so many, copying the rows is cheaper than a pass over the whole store
 NEGLIGIBLE = 1e-13  # eigenvalues below this share of the largest are rounding noise
@@ -29,6 +32,7 @@ class Store:
 
     coordinates: FloatArray  # (p, r)
     kernel: FloatArray  # (p, p)
+    latest: dict[bytes, Eigen] = field(default_factory=dict, compare=False)  # one decomposition at most
 
     def rows(self, index: IntArray) -> StoredRows:
         """The rows at ``index``, in that order, repeats allowed."""
@@ -60,6 +64,17 @@ class StoredRows:
             return self.store.kernel.take(self.index, axis=0).take(other.rows.index, axis=1)
         # The product with the whole store: equal rows get equal bits, which a product with chosen rows cannot promise.
         return np.asarray((self.store.coordinates @ other)[self.index])
+
+    def eigen(self, root: FloatArray, make: Callable[[], Eigen]) -> Eigen:
+        """The eigenvalues and vectors of these rows' weighted kernel, made anew only for other rows or weights.
+
+        Logs that differ in their outcomes alone follow one another in a benchmark.
+        """
+        key = blake2b(self.index.tobytes() + root.tobytes()).digest()
+        if key not in self.store.latest:
+            self.store.latest.clear()
+            self.store.latest[key] = make()
+        return self.store.latest[key]
 
     def mean(self, axis: int) -> FloatArray:
         """Mean row; only ``axis=0`` makes sense here."""
@@ -96,7 +111,7 @@ def make_store(kernel: FloatArray) -> tuple[Store, FloatArray]:
 
 
 def triangular_store(kernel: FloatArray) -> Store:
-    """The same store in another basis, by pivoted Cholesky: many times faster for thousands of rows, places no others."""
+    """The same store in another basis, by pivoted Cholesky: far faster for thousands of rows, but it places no others."""
     from scipy.linalg.lapack import dpstrf
 
     factor, pivot, rank, _ = dpstrf(kernel, lower=1, tol=NEGLIGIBLE * float(np.diag(kernel).max(initial=0.0)))

@@ -10,7 +10,7 @@ from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem
 
 TOP = 5
-MOST_CLAIMS = 20  # reward maps divide the count by this, so more claims than these cannot cost more
+MOST_CLAIMS = 20  # reward maps divide the count by this; an error log of humans may count more
 
 
 @dataclass(frozen=True, slots=True)

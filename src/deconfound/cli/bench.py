@@ -6,11 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from deconfound.bench.contenders import KNOWN
-from deconfound.bench.pictures import write_all
 from deconfound.bench.pictures.canvas import need_matplotlib
 from deconfound.bench.reproduction import reproduction
 from deconfound.bench.results import Cell, Score
@@ -27,28 +26,43 @@ from deconfound.bench.tables import (
     winner_grid,
     winner_map,
 )
+from deconfound.bench.views import View, write_views
 from deconfound.data import closest, quoted
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_SIX
 from deconfound.linalg.threads import workers as cores
 
+SEEDS = 30
 QUICK_SEEDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A benchmark, what of it is run unless told otherwise, and how it is shown; the first view is printed."""
+
+    benchmark: Benchmark
+    cells: tuple[Cell, ...]
+    families: tuple[str, ...]
+    folder: Path
+    views: tuple[View, ...]
+    seeds: int = SEEDS
 
 
 def synthetic(arguments: argparse.Namespace) -> int:
     """The controlled validation: the grid, a small version of it, or the targeted regime."""
     folder = Path(arguments.output)
     articles = None if arguments.articles is None else Path(arguments.articles)
+    families, seeds = PAPER_SIX, SEEDS
     if arguments.quick:
-        name, setting, cells = "synthetic-quick", constants.QUICK, constants.quick_cells()
+        name, setting, cells, seeds = "synthetic-quick", constants.QUICK, constants.quick_cells(), QUICK_SEEDS
     elif arguments.targeted:
         name, setting, cells = "synthetic-targeted", constants.TARGETED, constants.targeted_cells()
+        families = TARGETED_FAMILIES
     else:
         name, setting, cells = "synthetic", constants.GRID, constants.grid_cells()
     benchmark = Synthetic(name, setting, folder / "pool", articles, articles_digest(articles), _workers(arguments))
-    families = TARGETED_FAMILIES if arguments.targeted else PAPER_SIX
     where = folder / "targeted" if arguments.targeted else folder
-    return _run(arguments, benchmark, cells, families, where)
+    return run(arguments, Plan(benchmark, cells, families, where, (View("all", cells),), seeds))
 
 
 def write_reproduction(arguments: argparse.Namespace) -> int:
@@ -61,20 +75,19 @@ def write_reproduction(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _run(
-    arguments: argparse.Namespace, benchmark: Benchmark, cells: Sequence[Cell], usual: Sequence[str], folder: Path
-) -> int:
+def run(arguments: argparse.Namespace, plan: Plan) -> int:
     """Sweep, write tables and pictures, show the most important of them."""
     need_matplotlib()
-    chosen = select(cells, arguments.cells) if arguments.cells else tuple(cells)
-    families = _families(arguments.families, usual)
-    seeds = _seeds(arguments.seeds, QUICK_SEEDS if benchmark.name.endswith("quick") else constants.SEEDS)
+    cells = select(plan.cells, arguments.cells) if arguments.cells else plan.cells
+    families, folder = _families(arguments.families, plan.families), plan.folder
     bar = Bar(arguments.quiet)
-    scores = sweep(benchmark, chosen, seeds, families, folder, _workers(arguments), bar)
+    seeds = _seeds(arguments.seeds, plan.seeds)
+    scores = sweep(plan.benchmark, cells, seeds, families, folder, _workers(arguments), bar)
     bar("drawing tables and pictures", 0.0)
-    written = write_all(scores, folder / "tables")
+    written = write_views(scores, plan.views, folder / "tables")
     bar.clear()
-    sys.stdout.write(_as_json(benchmark, scores, folder) if arguments.json else _as_text(scores))
+    first = next(shown for view in plan.views if (shown := view.of(scores)))
+    sys.stdout.write(_as_json(plan.benchmark, scores, folder) if arguments.json else _as_text(first))
     if not arguments.json:
         told = f"{folder / 'results.parquet'}, {len(written)} tables and pictures in {folder / 'tables'}"
         sys.stderr.write(f"kept: {told}\n")
@@ -87,13 +100,12 @@ def _as_text(scores: Sequence[Score]) -> str:
 
 
 def _as_json(benchmark: Benchmark, scores: Sequence[Score], folder: Path) -> str:
-    standings = overall(scores).standings
     told = {
         "benchmark": benchmark.name,
         "results": str(folder / "results.parquet"),
         "digest": digest(scores),
         "constants": json.loads(benchmark.constants),
-        "overall": [asdict(standing) for standing in standings],
+        "overall": [asdict(standing) for standing in overall(scores).standings],
     }
     return json.dumps(told, indent=2) + "\n"
 

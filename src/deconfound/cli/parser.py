@@ -9,6 +9,12 @@ from deconfound import __version__
 EXIT_CODES = """exit codes: 0 fine; 1 bad data; 2 bad usage or environment; 3 the data says no (an assumption check
 failed); 4 not enough evidence"""
 
+CACHED = {
+    "summarization": "judged summaries of news articles, smooth and sharpened rewards",
+    "coding": "patches for real issues, twenty-five definitions of the reward",
+    "instructions": "answers of chat models",
+}
+
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; the work behind it is imported only when a command runs."""
@@ -91,7 +97,23 @@ def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = commands.add_parser("bench", help="measure the families where the truth is known")
     benchmarks = parser.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
     _synthetic(benchmarks)
+    for name, help_text in CACHED.items():
+        _cached(benchmarks, name, help_text)
     _reproduction(benchmarks)
+
+
+def _cached(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help_text: str) -> None:
+    parser = benchmarks.add_parser(name, help=help_text, epilog=EXIT_CODES)
+    parser.add_argument(
+        "--grid",
+        required=True,
+        metavar="DIR",
+        help="contexts.parquet and outputs.parquet: every model on every context",
+    )
+    if name == "summarization":
+        parser.add_argument("--contexts", default="48", metavar="N|all", help="so many of the hardest (default 48)")
+    _sweep(parser, f"deconfound-{name}")
+    parser.set_defaults(run=_run_cached, benchmark=name)
 
 
 def _reproduction(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -169,6 +191,13 @@ def _run_synthetic(arguments: argparse.Namespace) -> int:
     from deconfound.cli.bench import synthetic
 
     return synthetic(arguments)
+
+
+def _run_cached(arguments: argparse.Namespace) -> int:
+    from deconfound.cli import cached
+
+    commands = {"summarization": cached.summarization, "coding": cached.coding, "instructions": cached.instructions}
+    return commands[arguments.benchmark](arguments)
 
 
 def _run_reproduction(arguments: argparse.Namespace) -> int:

@@ -122,7 +122,7 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
     across = np.zeros((len(shares), 0)) if seen is None else root * centred_product(features, seen, mean)
     start, polish = np.hstack([goal, across]), None
     if len(shares) <= (STORED if isinstance(features, StoredRows) else EXACT):
-        values, vectors = np.linalg.eigh(kernel_matrix(features, mean, root))
+        values, vectors = _eigen(features, mean, root)
     else:
         rough = seen is not None and not isinstance(features, StoredRows)  # a kernel at hand makes finishing cheap
         values, vectors = ritz(_kernel(features, mean, root), start, smallest, rough)
@@ -135,6 +135,14 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
     vectors *= root
     basis = Dual(mean, features, vectors)
     return Factored(basis, values, cross, target, coordinates, complete=False, polish=polish)
+
+
+def _eigen(features: Matrix, mean: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def make() -> tuple[FloatArray, FloatArray]:
+        values, vectors = np.linalg.eigh(kernel_matrix(features, mean, root))
+        return values, vectors
+
+    return features.eigen(root, make) if isinstance(features, StoredRows) else make()
 
 
 def _kernel(features: Matrix, mean: FloatArray, root: FloatArray) -> Operator:

@@ -63,8 +63,8 @@ class Cached:
         return json.dumps(listed, sort_keys=True)
 
     def group(self, cell: Cell) -> str:
-        """One log serves all sizes of the experiment."""
-        return f"{cell.reward}, confounding {cell.confounding:g}, {cell.n_log} log rows"
+        """One draw of contexts, users and models serves all rewards and sizes of the experiment."""
+        return f"confounding {cell.confounding:g}, {cell.n_log} log rows"
 
     def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
         """Make the pool, unless it is kept already."""
@@ -94,11 +94,12 @@ class CachedWorker:
     ring: CachedRing
 
     def run(self, task: Task) -> Sequence[Score]:
-        """Draw the log of the task once and let the families compete at each size of the experiment."""
-        cells = sorted({cell for cell, _ in task.wanted})
-        contest = self.ring.contest(cells[0], task.seed)
+        """Let the families compete at each size of the experiment, reward by reward."""
         scores = []
-        for cell in cells:
+        contest, reward = None, ""
+        for cell in sorted({cell for cell, _ in task.wanted}, key=lambda cell: (cell.reward, cell.n_experiment)):
+            if contest is None or cell.reward != reward:
+                contest, reward = self.ring.contest(cell, task.seed), cell.reward
             contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
             marks = compete(contest, contenders, cell.n_experiment, task.seed)
             scores += [mark.score(self.name, cell, task.seed) for mark in marks]

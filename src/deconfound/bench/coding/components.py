@@ -155,8 +155,8 @@ def _share(words: Set[str], known: Set[str]) -> float:
 
 
 def _words(issue: str, patch: Patch) -> _Words:
-    paths = [path.removesuffix(".py") for path in _sources(patch.files) or patch.files]
-    return _Words(split_words([issue]), split_words(patch.touched), split_words(paths))
+    places = _sources(patch.files) or patch.files
+    return _Words(split_words([issue]), split_words(patch.touched), split_words(places))
 
 
 def split_words(texts: Iterable[str]) -> Set[str]:

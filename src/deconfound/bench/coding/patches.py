@@ -177,7 +177,6 @@ def _read_names(reading: _Reading, old: str, new: str) -> None:
     else:
         reading.open(path, from_git=False)
     reading.from_git = False
-    reading.mark(created=old == NOWHERE, deleted=new == NOWHERE)
 
 
 def _git_path(names: str) -> str:

@@ -99,6 +99,20 @@ def components(grid: Grid) -> tuple[str, ...]:
     return present
 
 
+def about(grid: Grid) -> tuple[str, ...]:
+    """What a reader must know of this grid's components."""
+    present = components(grid)
+    told = [f"{STAND_INS[name]} stands in for {name}." for name in present if _column(grid, name) != name]
+    told += [
+        f"{name} is not judged; the other weights are scaled up to sum to one."
+        for name in COMPONENTS
+        if name not in present
+    ]
+    if CLAIMS not in grid.components:
+        told.append(f"{CLAIMS} is not counted, so the sharpened map has no penalty for them.")
+    return tuple(told)
+
+
 def scores(grid: Grid) -> FloatArray:
     """Judged components (contexts, models, components) in the order of ``components``."""
     return np.stack([grid.components[_column(grid, name)] for name in components(grid)], axis=2)

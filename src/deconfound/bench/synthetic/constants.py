@@ -11,7 +11,6 @@ LOG_ROWS = (2_000, 20_000)
 EXPERIMENT_ROWS = (20, 100)
 TARGETED_ROWS = (400, 800, 1_600, 3_200)
 TARGETED_CONFOUNDING = 0.99
-SEEDS = 30
 EDITION = 1  # of the built-in articles and systems; raised whenever either writes other texts
 
 
