@@ -111,7 +111,7 @@ def make_store(kernel: FloatArray) -> tuple[Store, FloatArray]:
 
 
 def triangular_store(kernel: FloatArray) -> Store:
-    """The same store in another basis, by pivoted Cholesky: far faster for thousands of rows, but it places no others."""
+    """The same store in another basis, by pivoted Cholesky: far faster for thousands of rows, but places no others."""
     from scipy.linalg.lapack import dpstrf
 
     factor, pivot, rank, _ = dpstrf(kernel, lower=1, tol=NEGLIGIBLE * float(np.diag(kernel).max(initial=0.0)))

@@ -108,7 +108,7 @@ def _cached(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser], nam
         "--grid",
         required=True,
         metavar="DIR",
-        help="contexts.parquet and outputs.parquet: every model on every context",
+        help="contexts.parquet and outputs.parquet; every cell filled",
     )
     if name == "summarization":
         parser.add_argument("--contexts", default="48", metavar="N|all", help="so many of the hardest (default 48)")
