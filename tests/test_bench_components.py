@@ -149,7 +149,8 @@ def test_files_add_up_in_one_diff():
     assert whole.deleted == ("pkg/old.py",)
 
 
-def test_a_file_whose_old_side_is_empty_is_new_without_git_saying_so():
+def test_a_file_with_an_empty_side_is_new_or_gone_without_git_saying_so():
+    assert read_patch("--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-a\n").deleted == ("x",)
     assert read_patch(PLAIN).created == ("pkg/core.py",)
     assert read_patch(NO_NEWLINE).created == ()
 
@@ -397,10 +398,10 @@ GIANTS = {
 
 @pytest.mark.parametrize("text", GIANTS.values(), ids=GIANTS)
 def test_giants_take_time_in_proportion_to_their_size(text):
-    """A quadratic step over a million characters would take minutes; the bound leaves a busy machine its room."""
+    """Each takes about half a second or less; copying what was read so far at every step breaks the bound."""
     start = time.process_time()
     components(text[:CUT], text)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 3
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 from deconfound.bench.cached.benchmark import Cached, Recipe
 from deconfound.bench.coding.recipe import coding as coding_recipe
 from deconfound.bench.coding.recipe import coding_cells, read_patches
-from deconfound.bench.grid import Grid, read_grid
+from deconfound.bench.grid import Grid
 from deconfound.bench.instructions.recipe import instruction_cells, read_answers
 from deconfound.bench.instructions.recipe import instructions as instructions_recipe
 from deconfound.bench.results import Cell
@@ -24,7 +24,7 @@ from deconfound.reward import VARIANTS
 
 def summarization(arguments: argparse.Namespace) -> int:
     """Judged summaries under two reward maps."""
-    grid = read_grid(Path(arguments.grid))
+    grid = summaries.read_judged(Path(arguments.grid))
     recipe = summaries.summarization(grid, _contexts(arguments.contexts, grid))
     views = (
         View("settings", summaries.main_cells(), PAPER_SIX),

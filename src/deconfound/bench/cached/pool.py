@@ -43,6 +43,7 @@ class CachedPool:
             made / "world.npz",
             row=self.row,
             psi=self.psi,
+            judged=world.judged,
             auxiliary=world.auxiliary,
             features=router.features,
             context=router.context,
@@ -102,5 +103,5 @@ def load_cached_pool(directory: Path) -> CachedPool:
         parts = dict(held)
     router = Router(parts["features"], parts["context"], parts["affinity"], parts["cost"], Routing(**told["routing"]))
     liking = dict(zip(told["rewards"], parts["liking"], strict=True))
-    world = World(tuple(told["models"]), liking, parts["auxiliary"], router, told["precision"])
+    world = World(tuple(told["models"]), liking, parts["judged"], parts["auxiliary"], router, told["precision"])
     return CachedPool(Store(coordinates, kernel), parts["row"], parts["psi"], world)

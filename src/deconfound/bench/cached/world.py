@@ -20,6 +20,7 @@ class World:
 
     models: tuple[str, ...]
     liking: Mapping[str, FloatArray]  # reward -> (contexts, models, user types), in [0, 1]
+    judged: FloatArray  # (contexts, models, components) what the liking is made of
     auxiliary: FloatArray  # (contexts, models, statistics) what can be seen of an output without judging it
     router: Router
     precision: float | None = None

@@ -75,4 +75,4 @@ def make_world(grid: Grid) -> World:
     judged = components(grid)
     liking = {reward.name: utility(judged, reward) for reward in REWARDS}
     router = make_router(context_features(grid.contexts), lengths(grid), len(USERS), Routing(), SEED)
-    return World(grid.models, liking, statistics(grid), router, PRECISION)
+    return World(grid.models, liking, judged, statistics(grid), router, PRECISION)

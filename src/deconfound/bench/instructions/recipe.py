@@ -58,4 +58,5 @@ def read_answers(path: Path) -> Grid:
 def make_world(grid: Grid) -> World:
     """Users, liking and router."""
     router = make_router(context_features(grid.contexts), lengths(grid), len(USERS), Routing(), SEED)
-    return World(grid.models, {REWARD: liking(components(grid))}, surface_statistics(grid), router)
+    judged = components(grid)
+    return World(grid.models, {REWARD: liking(judged)}, judged, surface_statistics(grid), router)

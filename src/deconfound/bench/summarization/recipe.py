@@ -118,9 +118,15 @@ def scores(grid: Grid) -> FloatArray:
     return np.stack([grid.components[_column(grid, name)] for name in components(grid)], axis=2)
 
 
+def read_judged(path: Path) -> Grid:
+    """A grid whose judged components are all known and in [0, 1]."""
+    present = [_column(read_grid(path), name) for name in components(read_grid(path))]
+    return read_grid(path, needed=present, within=dict.fromkeys(present, (0.0, 1.0)))
+
+
 def read_hard(path: Path, contexts: int | None) -> Grid:
     """The grid, cut to its hardest contexts: those whose summaries are judged worst on average."""
-    grid = read_grid(path)
+    grid = read_judged(path)
     if contexts is None or contexts >= len(grid.contexts):
         return grid
     judged = scores(grid).mean(axis=(1, 2))
@@ -150,7 +156,7 @@ def make_world(grid: Grid) -> World:
     claims = grid.components.get(CLAIMS, np.zeros(judged.shape[:2]))
     liking = {SMOOTH: smooth(judged, weight), SHARPENED: sharpened(judged, claims, weight)}
     router = make_router(context_features(grid.contexts), lengths(grid), len(SEGMENTS), Routing(), SEED)
-    return World(grid.models, liking, surface_statistics(grid), router)
+    return World(grid.models, liking, judged, surface_statistics(grid), router)
 
 
 def _column(grid: Grid, name: str) -> str:
