@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test slow check format bench lock clean
+.PHONY: setup demo test slow check format bench reproduction lock clean
 
 setup: $(READY)
 
@@ -36,6 +36,10 @@ format: setup
 bench: setup
 	$(BIN)/python benchmarks/tuning.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/sweep.py
+
+reproduction: setup
+	$(BIN)/deconfound bench reproduction docs/reproduction/*.parquet -o docs/reproduction.md
 
 # Needs uv on the path; everything else needs only Python and make.
 lock:

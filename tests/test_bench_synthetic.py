@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -210,25 +209,26 @@ def test_the_quick_command_prints_winners_and_keeps_tables(tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["constants"]["sizes"]["contexts"] == constants.QUICK.sizes.contexts
     assert told["digest"] == digest(read_scores(where / "results.parquet"))
-    killed(where)
 
 
-def killed(where: Path) -> None:
-    """Killed at random moments and started again, the command ends in the table it would have ended in."""
-    clean = where.parent / "clean"
-    clean.mkdir()
-    (where / "pool").rename(clean / "pool")
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+def run_and_kill(where: Path, times: int) -> None:
+    """Start the command again and again, kill it at random moments, and let the last run finish."""
     moments = np.random.default_rng(0)
-    for _ in range(3):
-        process = subprocess.Popen([*COMMAND, "-o", str(clean), "-q"], env=environment, stdout=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.5, 4.0))
+    for _ in range(times):
+        process = subprocess.Popen([*COMMAND, "-o", str(where), "-q"], stdout=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0.5, 6.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    done = subprocess.run([*COMMAND, "-o", str(clean), "-q"], env=environment, stdout=subprocess.DEVNULL, check=False)
-    assert done.returncode == 0
-    resumed = read_scores(clean / "results.parquet")
-    assert digest([one for one in resumed if one.seed == 0]) == digest(read_scores(where / "results.parquet"))
+    subprocess.run([*COMMAND, "-o", str(where), "-q"], stdout=subprocess.DEVNULL, check=True)
+
+
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_and_started_again_it_ends_in_the_same_table(times, tmp_path):
+    subprocess.run([*COMMAND, "-o", str(tmp_path / "whole"), "-q"], stdout=subprocess.DEVNULL, check=True)
+    run_and_kill(tmp_path / "killed", times)
+    whole, killed = (read_scores(tmp_path / name / "results.parquet") for name in ("whole", "killed"))
+    assert len(killed) == 8 * 2 * 6
+    assert digest(killed) == digest(whole)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy import sparse
 from deconfound.bench.outputs import hash_pairs
 from deconfound.design import Rows, collapse, stack
 from deconfound.linalg import ridge
+from deconfound.linalg.rational import rational_ritz
 from deconfound.reward import FAMILIES, Cvci
 from deconfound.stored import make_store, triangular_store
 from deconfound.tune import tune
@@ -78,15 +79,33 @@ def test_every_family_tunes_and_predicts_as_on_the_features_themselves(family, d
     np.testing.assert_allclose(found.fit.predict(stored_experiment), expected.fit.predict(experiment), atol=1e-10)
 
 
-def test_a_large_store_goes_through_the_krylov_basis_and_agrees(drawn, monkeypatch):
-    """More rows than are diagonalised in full: the basis is grown until coefficients need no finishing."""
+def test_a_large_store_goes_through_the_rational_basis_and_agrees(drawn, monkeypatch):
+    """More rows than are diagonalised in full: a few shifted systems are solved and span the rest."""
     (log, experiment, fresh), (stored_log, stored_experiment, stored_fresh) = drawn
     family = FAMILIES[[one.name for one in FAMILIES].index("cvci")]
     expected = tune(family(), log, experiment)
     monkeypatch.setattr("deconfound.linalg.factored.STORED", 10)
     found = tune(family(), stored_log, stored_experiment)
     assert found.estimator == expected.estimator
+    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
     np.testing.assert_allclose(found.fit.predict(stored_fresh), expected.fit.predict(fresh), atol=1e-8)
+
+
+def test_the_rational_basis_serves_all_shifts_between_its_ends():
+    """A spectrum over six decades, a block of six vectors: far fewer directions than rows, errors near rounding."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.standard_normal((300, 300)))[0]
+    kernel = (turn * np.geomspace(1e-6, 1.0, 300)) @ turn.T
+    start = kernel @ rng.standard_normal((300, 6))
+    values, vectors = rational_ritz(kernel, start, 1e-4)
+    assert vectors.shape[1] < 120
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-12)
+    for shift in (1e-4, 1e-3, 0.07, 1.0):
+        exact = start.T @ np.linalg.solve(kernel + shift * np.eye(300), start)
+        placed = vectors.T @ start
+        np.testing.assert_allclose(
+            (placed.T / (values + shift)) @ placed, exact, rtol=1e-9, atol=1e-9 * abs(exact).max()
+        )
 
 
 def test_a_decomposition_is_made_again_only_for_other_rows_or_weights(drawn, monkeypatch):

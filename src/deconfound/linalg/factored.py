@@ -13,6 +13,7 @@ from deconfound.linalg.kernel import centred_product, in_panels, kernel_matrix, 
 from deconfound.linalg.krylov import Operator, ritz
 from deconfound.linalg.moments import Moments
 from deconfound.linalg.polish import Polish
+from deconfound.linalg.rational import rational_ritz
 from deconfound.stored import StoredRows
 
 EXACT = 1500  # up to this size a full eigendecomposition takes about half a second
@@ -121,12 +122,14 @@ def _dual(features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matri
     goal = (targets - target) * root
     across = np.zeros((len(shares), 0)) if seen is None else root * centred_product(features, seen, mean)
     start, polish = np.hstack([goal, across]), None
-    if len(shares) <= (STORED if isinstance(features, StoredRows) else EXACT):
+    stored = isinstance(features, StoredRows)
+    if len(shares) <= (STORED if stored else EXACT):
         values, vectors = _eigen(features, mean, root)
+    elif stored:
+        values, vectors = rational_ritz(kernel_matrix(features, mean, root), start, smallest)
     else:
-        rough = seen is not None and not isinstance(features, StoredRows)  # a kernel at hand makes finishing cheap
-        values, vectors = ritz(_kernel(features, mean, root), start, smallest, rough)
-        polish = Polish.of(features, targets, shares) if rough else None
+        values, vectors = ritz(_kernel(features, mean, root), start, smallest, seen is not None)
+        polish = None if seen is None else Polish.of(features, targets, shares)
     keep = values > NEGLIGIBLE * values.max(initial=0.0)
     values, vectors, length = values[keep], vectors[:, keep], np.sqrt(values[keep])
     placed = in_panels(lambda block: vectors.T @ block)(start)

@@ -32,8 +32,8 @@ def ridge(features: Matrix, targets: FloatArray, penalty: float, weight: FloatAr
     weight = np.ones(features.shape[0]) if weight is None else weight
     total = float(weight.sum())
     columns = targets[:, None] if targets.ndim == 1 else targets
-    limit = factored.EXPLICIT if isinstance(features, StoredRows) else min(factored.EXACT, features.shape[1])
-    few = features.shape[0] <= limit
+    # With the kernel at hand, one Cholesky factorization beats everything else at any size that fits into memory.
+    few = isinstance(features, StoredRows) or features.shape[0] <= min(factored.EXACT, features.shape[1])
     with one_blas_thread():
         coef, intercept = (_of_few if few else _of_many)(features, columns, weight / total, penalty / total)
     return Linear(coef[:, 0], float(intercept[0])) if targets.ndim == 1 else Linear(coef, intercept)
