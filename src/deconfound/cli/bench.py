@@ -50,7 +50,7 @@ class Plan:
 
 def synthetic(arguments: argparse.Namespace) -> int:
     """The controlled validation: the grid, a small version of it, or the targeted regime."""
-    folder = Path(arguments.output)
+    folder = Path(arguments.output) / "targeted" if arguments.targeted else Path(arguments.output)
     articles = None if arguments.articles is None else Path(arguments.articles)
     families, seeds = PAPER_SIX, SEEDS
     if arguments.quick:
@@ -61,8 +61,7 @@ def synthetic(arguments: argparse.Namespace) -> int:
     else:
         name, setting, cells = "synthetic", constants.GRID, constants.grid_cells()
     benchmark = Synthetic(name, setting, folder / "pool", articles, articles_digest(articles), _workers(arguments))
-    where = folder / "targeted" if arguments.targeted else folder
-    return run(arguments, Plan(benchmark, cells, families, where, (View("all", cells),), seeds))
+    return run(arguments, Plan(benchmark, cells, families, folder, (View("all", cells),), seeds))
 
 
 def write_reproduction(arguments: argparse.Namespace) -> int:

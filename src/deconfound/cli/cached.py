@@ -21,15 +21,18 @@ from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_SIX
 from deconfound.reward import VARIANTS
 
+FEWEST = 10  # contexts to cut a benchmark down to
+
 
 def summarization(arguments: argparse.Namespace) -> int:
     """Judged summaries under two reward maps."""
     grid = summaries.read_judged(Path(arguments.grid))
     recipe = summaries.summarization(grid, _contexts(arguments.contexts, grid))
+    shown = None if arguments.families else PAPER_SIX  # who is asked for by name is shown everywhere
     views = (
-        View("settings", summaries.main_cells(), PAPER_SIX),
+        View("settings", summaries.main_cells(), shown),
         View("winner-map", summaries.map_cells()),
-        View("values", summaries.value_cells(), PAPER_SIX),
+        View("values", summaries.value_cells(), shown),
     )
     cells = tuple(sorted({cell for view in views for cell in view.cells}))
     families = (*PAPER_SIX, *(variant.name for variant in VARIANTS))
@@ -60,14 +63,14 @@ def _cached(arguments: argparse.Namespace, recipe: Recipe, grid: Grid) -> Cached
 
 
 def _contexts(text: str, grid: Grid) -> int | None:
+    there = len(grid.contexts)
     if text == "all":
         return None
-    if not text.isdecimal() or not 10 <= int(text) <= len(grid.contexts):
-        raise UsageError(
-            f"--contexts takes all or a number from 10 to {len(grid.contexts)}, as many as the grid has, "
-            f"not {quoted(text)}."
-        )
-    return int(text)
+    if text.isdecimal() and FEWEST <= int(text) <= there:
+        return int(text)
+    some = f"all or a number from {FEWEST} to {there}, as many as the grid has"
+    accepted = some if there >= FEWEST else f"only all where the grid has {there} contexts"
+    raise UsageError(f"--contexts takes {accepted}, not {quoted(text)}.")
 
 
 def _tell(arguments: argparse.Namespace, grid: Grid, more: tuple[str, ...]) -> None:

@@ -57,12 +57,12 @@ QUICK = Constants(
     proxies=8,
     longest_log=1_000,
 )
-TARGETED = replace(GRID, noise=0.05, longest_experiment=TARGETED_ROWS[-1])
-"""Little noise besides the users themselves."""
+TARGETED = replace(GRID, user_effect=1.0, shortlist=1, noise=0.05, longest_experiment=TARGETED_ROWS[-1])
+"""Users matter as much as outputs and take what they like best; little noise besides."""
 
 UNDERFITTED = "underfit"  # the reward column of the targeted regime
-UNDERFIT = 1.0
-"""Penalty of the deliberately underfitted rewards, per row; tuning never chooses from more than a tenth of it."""
+UNDERFIT = 0.1
+"""Penalty of the deliberately underfitted rewards, per row: ten times the largest that tuning considers on the grid."""
 
 
 def grid_cells() -> tuple[Cell, ...]:
