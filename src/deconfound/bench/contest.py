@@ -131,7 +131,7 @@ def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> 
         regret=regret(q, truth.q),
         rmse_context=rmse(q, truth.q),
         rmse_model_direct=rmse(value, truth.value),
-        rmse_model_dr=rmse(_doubly_robust(contest, entry, inside), truth.value),
+        rmse_model_dr=rmse(_doubly_robust(contest, entry, value, inside), truth.value),
         top1=top(value, truth.value, 1),
         top3=top(value, truth.value, 3),
         seconds=entry.seconds,
@@ -139,21 +139,21 @@ def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> 
     )
 
 
-def _doubly_robust(contest: Contest, entry: Entry, inside: Rewards) -> FloatArray:
-    """Values from the experiment's own contexts, each judged by a reward that has not seen its outcomes."""
+def _doubly_robust(contest: Contest, entry: Entry, value: FloatArray, inside: Rewards) -> FloatArray:
+    """The direct values corrected by the experiment's residuals, each from a reward that has not seen its outcome.
+
+    The paper's main equation: the average over contexts is that of the direct values, so that both are held against
+    the same truth, and the experiment enters through its residuals alone.
+    """
     experiment, rows = contest.sources.experiment, entry.rows
-    q = np.empty((rows, len(contest.models)))
     prediction = np.empty(rows)
     rewards = inside.of([part.fit for part in entry.parts])
     for part, reward in zip(entry.parts, rewards, strict=True):
-        cells = contest.trained.row[contest.context[part.held_out]]
-        q[part.held_out] = reward[cells].mean(axis=2)
         prediction[part.held_out] = reward[contest.experiment_row[part.held_out]]
     model = experiment.model
     assert model is not None  # noqa: S101  (an experiment without models is none)
-    outcome = experiment.outcomes[:rows]
-    values = doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction)
-    return values.estimate
+    q, outcome = np.tile(value, (rows, 1)), experiment.outcomes[:rows]
+    return doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction).estimate
 
 
 def _choice(entry: Entry) -> Choice:

@@ -64,8 +64,10 @@ def _cached(arguments: argparse.Namespace, recipe: Recipe, grid: Grid) -> Cached
 
 def _contexts(text: str, grid: Grid) -> int | None:
     there = len(grid.contexts)
-    if text == "all":
+    if text == "all" or (not text and there <= summaries.HARD):
         return None
+    if not text:
+        return summaries.HARD
     if text.isdecimal() and FEWEST <= int(text) <= there:
         return int(text)
     some = f"all or a number from {FEWEST} to {there}, as many as the grid has"

@@ -111,7 +111,7 @@ def _cached(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser], nam
         help="contexts.parquet and outputs.parquet; every cell filled",
     )
     if name == "summarization":
-        parser.add_argument("--contexts", default="48", metavar="N|all", help="so many of the hardest (default 48)")
+        parser.add_argument("--contexts", default="", metavar="N|all", help="so many of the hardest (default 48)")
     _sweep(parser, f"deconfound-{name}")
     parser.set_defaults(run=_run_cached, benchmark=name)
 

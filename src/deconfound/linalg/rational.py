@@ -1,4 +1,4 @@
-"""A small basis for shifted systems whose shifts are too small for a Krylov space, by solving a few of them outright."""
+"""A small basis for shifted systems with shifts too small for a Krylov space, by solving a few of them outright."""
 
 from __future__ import annotations
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
-from deconfound.bench.cached.contests import CachedRing
-from deconfound.bench.cached.pool import is_kept, load_cached_pool, make_cached_pool
+from deconfound.bench.cached.contests import HELD_OUT, CachedRing
+from deconfound.bench.cached.pool import BUCKETS, is_kept, load_cached_pool, make_cached_pool
 from deconfound.bench.cached.world import World
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
@@ -17,7 +18,7 @@ from deconfound.bench.grid import Grid
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
 
-VERSION = 1
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Cached:
             "benchmark": recipe.name,
             "version": VERSION,
             "grid": self.grid_digest,
+            "buckets": BUCKETS,
+            "held_out": HELD_OUT,
             "proxies": recipe.proxies,
             "longest_log": recipe.longest_log,
             "longest_experiment": recipe.longest_experiment,
@@ -94,13 +97,19 @@ class CachedWorker:
     ring: CachedRing
 
     def run(self, task: Task) -> Sequence[Score]:
-        """Let the families compete at each size of the experiment, reward by reward."""
+        """Let the families compete, draw by draw and size by size of the experiment."""
         scores = []
-        contest, reward = None, ""
-        for cell in sorted({cell for cell, _ in task.wanted}, key=lambda cell: (cell.reward, cell.n_experiment)):
-            if contest is None or cell.reward != reward:
-                contest, reward = self.ring.contest(cell, task.seed), cell.reward
-            contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
-            marks = compete(contest, contenders, cell.n_experiment, task.seed)
-            scores += [mark.score(self.name, cell, task.seed) for mark in marks]
+        cells = sorted({cell for cell, _ in task.wanted}, key=lambda cell: (_draw(cell), cell))
+        for _, sizes in groupby(cells, key=_draw):
+            contest = None
+            for cell in sizes:
+                contest = contest or self.ring.contest(cell, task.seed)
+                contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
+                marks = compete(contest, contenders, cell.n_experiment, task.seed)
+                scores += [mark.score(self.name, cell, task.seed) for mark in marks]
         return scores
+
+
+def _draw(cell: Cell) -> Cell:
+    """What its contest depends on: experiments of all sizes are the start of one."""
+    return replace(cell, n_experiment=0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from deconfound.bench.cached.world import varies
 from deconfound.bench.grid import Grid
 from deconfound.design import FloatArray
 from deconfound.features.surface import surface
@@ -27,9 +28,8 @@ def surface_statistics(grid: Grid) -> FloatArray:
 def context_features(contexts: Sequence[str]) -> FloatArray:
     """A fixed vector for each context, standardised: how long it is and how it is written."""
     table = np.array([_describe(text) for text in contexts])
-    spread = table.std(axis=0)
-    moving = spread > 0
-    return np.asarray((table[:, moving] - table[:, moving].mean(axis=0)) / spread[moving])
+    moving = table[:, varies(table)]
+    return np.asarray((moving - moving.mean(axis=0)) / moving.std(axis=0))
 
 
 def lengths(grid: Grid) -> FloatArray:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deconfound.bench.cached.router import Router
 from deconfound.design import FloatArray
@@ -35,12 +36,16 @@ class World:
         return np.asarray(self.liking[reward].mean(axis=2))
 
 
+def varies(table: FloatArray) -> NDArray[np.bool_]:
+    """Which columns are more than one value and its rounding."""
+    return np.asarray(table.std(axis=0) > 1e-12 * np.maximum(np.abs(table).max(axis=0), 1.0))
+
+
 def compress(auxiliary: FloatArray, size: int) -> FloatArray:
     """Standardised leading directions (cells, size) of statistics (contexts, models, s), constants left out."""
     flat = auxiliary.reshape(-1, auxiliary.shape[2])
-    spread = flat.std(axis=0)
-    moving = spread > 1e-12 * np.maximum(np.abs(flat).max(axis=0), 1.0)
-    scaled = (flat[:, moving] - flat[:, moving].mean(axis=0)) / spread[moving]
+    moving = flat[:, varies(flat)]
+    scaled = (moving - moving.mean(axis=0)) / moving.std(axis=0)
     left, values, _ = np.linalg.svd(scaled, full_matrices=False)
     kept = min(size, int((values > 1e-9 * values.max(initial=0.0)).sum()))
     # A singular vector's sign is arbitrary; its largest entry is made positive.

@@ -12,7 +12,7 @@ from deconfound.bench.cached.benchmark import Recipe
 from deconfound.bench.cached.router import Routing, make_router
 from deconfound.bench.cached.seen import context_features, lengths
 from deconfound.bench.cached.world import World
-from deconfound.bench.coding.components import STATISTICS
+from deconfound.bench.coding.components import BLOCKS, GAPS, STATISTICS, TYPICAL_LINES
 from deconfound.bench.coding.components import components as judge
 from deconfound.bench.coding.components import statistics as describe
 from deconfound.bench.coding.utility import REWARDS, USERS, utility
@@ -39,6 +39,10 @@ def coding(grid: Grid) -> Recipe:
         "users": {user.name: user.weights for user in USERS},
         "precision": PRECISION,
         "statistics": STATISTICS,
+        "typical_lines": TYPICAL_LINES,
+        "blocks": BLOCKS,
+        "gaps": GAPS,
+        "router_seed": SEED,
         "routing": asdict(Routing()),
     }
     return Recipe(

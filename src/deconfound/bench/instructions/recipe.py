@@ -38,6 +38,7 @@ def instructions(grid: Grid) -> Recipe:
         "half_words": HALF_WORDS,
         "half_marks": HALF_MARKS,
         "routing": asdict(Routing()),
+        "router_seed": SEED,
     }
     return Recipe(
         name=f"instructions-{grid.name}",

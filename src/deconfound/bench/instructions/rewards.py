@@ -1,7 +1,7 @@
 """What users of chat models like: an answer that was judged good, a short one, a well-ordered one.
 
 brevity    HALF_WORDS / (HALF_WORDS + words)
-structure  marks / (marks + HALF_MARKS), marks: list items, headings, table rows, code blocks
+structure  marks / (marks + HALF_MARKS), marks: list items, headings, table rows, code fences
 liking     w_u1 preference + w_u2 brevity + w_u3 structure
 """
 
@@ -18,7 +18,7 @@ from deconfound.features.words import split
 
 HALF_WORDS = 200  # words at which brevity is one half: about a screen of text
 HALF_MARKS = 6  # marks at which structure is one half: a list of ordinary length
-MARKS = re.compile(r"^\s*(?:[-*\u2022+]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|\||```)", re.MULTILINE)
+MARKS = re.compile(r"^[^\S\n]*(?:[-*\u2022+]\s+|\d{1,3}[.)]\s+|#{1,6}\s+|\||```)", re.MULTILINE)
 COMPONENTS = ("preference", "brevity", "structure")
 
 

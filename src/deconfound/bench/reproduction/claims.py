@@ -1,15 +1,25 @@
-"""What the paper says of the controlled validation, put to the test on our scores."""
+"""What the paper says of the controlled validation, put to the test on scores of the same budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
+from deconfound.bench.reproduction.evidence import (
+    FOUND,
+    NOT,
+    Claim,
+    above,
+    average,
+    below,
+    best,
+    levels,
+    verdict,
+)
 from deconfound.bench.reproduction.paper import SYNTHETIC_VALUES
-from deconfound.bench.results import Cell, Score
-from deconfound.bench.tables import Table, direct_against_dr, dr_curve
+from deconfound.bench.results import Score
+from deconfound.bench.tables import direct_against_dr, dr_curve
 from deconfound.bench.tables.estimate import over_seeds
 from deconfound.bench.tables.paired import Paired, paired
 from deconfound.design import FloatArray
@@ -19,29 +29,14 @@ POOLED = ("grounded", "cvci", "cvci-residual")  # learn outcomes from both sourc
 ALONE = ("exp-only", "obs-only", "representation-exp")  # learn outcomes from one
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One regularity: what was said, what we see, and whether that is the same."""
-
-    said: str
-    seen: str
-    verdict: str  # "found", "partly found" or "not found"
-
-
-def claims_table(claims: Sequence[Claim]) -> Table:
-    """One row a claim."""
-    rows = tuple((claim.said, claim.verdict, claim.seen) for claim in claims)
-    return Table("Regularities", ("the paper reports", "here", "evidence"), rows)
-
-
 def synthetic_claims(scores: Sequence[Score]) -> tuple[Claim, ...]:
     """The regularities of the grid."""
     grid = paired(scores, ("regret",))
     return (
-        _nobody_everywhere(grid),
-        _pooled_lead(grid),
-        _more_experiment(grid),
-        _more_confounding(grid),
+        nobody_everywhere(grid),
+        pooled_lead(grid),
+        more_experiment(grid),
+        more_confounding(grid),
         _direct_ahead(scores),
     )
 
@@ -52,17 +47,18 @@ def targeted_claim(scores: Sequence[Score]) -> Claim:
     seen, found = [], 0
     for at, family in enumerate(curve.families):
         gains = [curve.difference[at][0], curve.difference[at][-1]]
-        found += all(gain.mean < 0 and gain.clear for gain in gains)
+        found += all(below(gain) for gain in gains)
         seen.append(f"{family} {gains[0].shown()} and {gains[1].shown()}")
     first, last = curve.levels[0], curve.levels[-1]
     return Claim(
         "Doubly robust values have clearly less error in the targeted regime.",
         f"DR minus direct at {first:,} and {last:,} experiment rows: {'; '.join(seen)}.",
-        _verdict(found, len(curve.families)),
+        verdict(found, len(curve.families)),
     )
 
 
-def _nobody_everywhere(grid: Paired) -> Claim:
+def nobody_everywhere(grid: Paired) -> Claim:
+    """The family with most wins is clearly beaten somewhere."""
     means = grid.values[0].mean(axis=2)
     wins = np.bincount(means.argmin(axis=1), minlength=len(grid.families))
     leader = int(wins.argmax())
@@ -74,7 +70,7 @@ def _nobody_everywhere(grid: Paired) -> Claim:
     ]
     seen = f"{grid.families[leader]} wins {wins[leader]} of {len(grid.cells)} cells"
     if not beaten:
-        return Claim("No family wins everywhere.", f"{seen} and is nowhere beaten by {SAFE:g} errors.", "not found")
+        return Claim("No family wins everywhere.", f"{seen} and is nowhere beaten by {SAFE:g} errors.", NOT)
     cell, rival, gap = max(beaten, key=lambda one: one[2].mean / one[2].error)
     where = f"confounding {cell.confounding:g}, {cell.n_log:,} log and {cell.n_experiment:,} experiment rows"
     cells = len({one[0] for one in beaten})
@@ -82,71 +78,55 @@ def _nobody_everywhere(grid: Paired) -> Claim:
         f"{seen} but is beaten by more than {SAFE:g} errors in {cells}, most clearly by {rival} at {where} "
         f"({gap.shown()})."
     )
-    return Claim("No family wins everywhere.", text, "found")
+    return Claim("No family wins everywhere.", text, FOUND)
 
 
-def _pooled_lead(grid: Paired) -> Claim:
-    few, many = _levels(grid, lambda cell: cell.n_experiment)[0], _levels(grid, lambda cell: cell.n_log)[-1]
-    chosen = _average(grid, lambda cell: cell.n_experiment == few and cell.n_log == many)
-    pooled, alone = _best(grid, chosen, POOLED), _best(grid, chosen, ALONE)
+def pooled_lead(grid: Paired) -> Claim:
+    """Pooling pays most with few experiment rows and many log rows."""
+    few, many = levels(grid, lambda cell: cell.n_experiment)[0], levels(grid, lambda cell: cell.n_log)[-1]
+    chosen = average(grid, lambda cell: cell.n_experiment == few and cell.n_log == many)
+    pooled, alone = best(grid, chosen, POOLED), best(grid, chosen, ALONE)
     gap = over_seeds(chosen[grid.families.index(pooled)] - chosen[grid.families.index(alone)])
     text = (
         f"With {many:,} log and {few:,} experiment rows, all confoundings: the best that pools ({pooled}) minus the "
         f"best that does not ({alone}): {gap.shown()}."
     )
-    verdict = "found" if gap.mean < 0 and gap.clear else "not found"
-    return Claim("Families that use both sources lead when the experiment is scarce and the log large.", text, verdict)
+    said = "Families that use both sources lead when the experiment is scarce and the log large."
+    return Claim(said, text, FOUND if below(gap) else NOT)
 
 
-def _more_experiment(grid: Paired) -> Claim:
-    few, *_, many = _levels(grid, lambda cell: cell.n_experiment)
+def more_experiment(grid: Paired) -> Claim:
+    """The experiment is all that exp-only has."""
+    few, *_, many = levels(grid, lambda cell: cell.n_experiment)
     at = grid.families.index("exp-only")
     change = over_seeds(
-        _average(grid, lambda cell: cell.n_experiment == many)[at]
-        - _average(grid, lambda cell: cell.n_experiment == few)[at]
+        average(grid, lambda cell: cell.n_experiment == many)[at]
+        - average(grid, lambda cell: cell.n_experiment == few)[at]
     )
-    verdict = "found" if change.mean < 0 and change.clear else "not found"
     text = f"Regret at {many:,} minus regret at {few:,} rows: {change.shown()}."
-    return Claim("The regret of exp-only falls with more experiment rows.", text, verdict)
+    return Claim("The regret of exp-only falls with more experiment rows.", text, FOUND if below(change) else NOT)
 
 
-def _more_confounding(grid: Paired) -> Claim:
-    calm, *_, strong = _levels(grid, lambda cell: cell.confounding)
+def more_confounding(grid: Paired) -> Claim:
+    """The log misleads whoever trusts it alone."""
+    calm, *_, strong = levels(grid, lambda cell: cell.confounding)
     at, seen, found = grid.families.index("obs-only"), [], 0
-    logs = _levels(grid, lambda cell: cell.n_log)
+    logs = levels(grid, lambda cell: cell.n_log)
     for rows in logs:
         change = over_seeds(_at(grid, strong, rows)[at] - _at(grid, calm, rows)[at])
-        found += change.mean > 0 and change.clear
+        found += above(change)
         seen.append(f"{change.shown()} with {rows:,} log rows")
     text = f"Regret at confounding {strong:g} minus regret at {calm:g}: {', '.join(seen)}."
-    return Claim("obs-only degrades with confounding.", text, _verdict(found, len(logs)))
+    return Claim("obs-only degrades with confounding.", text, verdict(found, len(logs)))
 
 
 def _direct_ahead(scores: Sequence[Score]) -> Claim:
     rows = [row for row in direct_against_dr(scores).rows if row.family in SYNTHETIC_VALUES]
-    found = sum(row.difference.mean > 0 and row.difference.clear for row in rows)
+    found = sum(above(row.difference) for row in rows)
     seen = ", ".join(f"{row.family} {row.difference.shown()}" for row in rows)
     said = "Direct values have less error than doubly robust ones on this grid."
-    return Claim(said, f"DR minus direct: {seen}.", _verdict(found, len(rows)))
-
-
-def _verdict(found: int, asked: int) -> str:
-    return "found" if found == asked else "partly found" if found else "not found"
-
-
-def _levels(grid: Paired, of: Callable[[Cell], float]) -> list[float]:
-    return sorted({of(cell) for cell in grid.cells})
-
-
-def _average(grid: Paired, where: Callable[[Cell], bool]) -> FloatArray:
-    """Regret (families, seeds) averaged over the cells that meet a condition."""
-    at = [number for number, cell in enumerate(grid.cells) if where(cell)]
-    return np.asarray(grid.values[0][at].mean(axis=0))
+    return Claim(said, f"DR minus direct: {seen}.", verdict(found, len(rows)))
 
 
 def _at(grid: Paired, confounding: float, rows: float) -> FloatArray:
-    return _average(grid, lambda cell: cell.confounding == confounding and cell.n_log == rows)
-
-
-def _best(grid: Paired, regret: FloatArray, among: Sequence[str]) -> str:
-    return min(among, key=lambda family: float(regret[grid.families.index(family)].mean()))
+    return average(grid, lambda cell: cell.confounding == confounding and cell.n_log == rows)

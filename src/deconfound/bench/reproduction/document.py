@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from deconfound.bench.reproduction.synthetic import synthetic_section
-from deconfound.bench.results import Score, read_scores
+from deconfound.bench.reproduction.beside import joined
+from deconfound.bench.reproduction.coding import coding_section
+from deconfound.bench.reproduction.evidence import VERDICTS, Section, claims_table
+from deconfound.bench.reproduction.instructions import instructions_section
+from deconfound.bench.reproduction.sources import Source, read_sources
+from deconfound.bench.reproduction.summarization import summarization_section
+from deconfound.bench.reproduction.synthetic import synthetic_section, targeted_section
+from deconfound.bench.results import Score
 from deconfound.bench.sweep import digest
 from deconfound.bench.tables import Table, to_markdown
-from deconfound.errors import UsageError
 
 OPENING = """# Reproduction
 
@@ -21,43 +27,76 @@ deconfound bench reproduction docs/reproduction/*.parquet -o docs/reproduction.m
 ```
 
 from seed-level results that lie beside it, which were made by the commands named below. Errors are standard errors over
-paired seeds; "found" means that a difference has the reported sign and exceeds two of its errors. Articles, systems and
-constants are not the paper's, which it does not publish in full: the comparison is of conclusions, not of decimals.
+paired seeds; "found" means that a difference has the reported sign and exceeds two of its errors. Articles, systems,
+agents, judges and constants are not the paper's, which it does not publish in full: the comparison is of conclusions,
+not of decimals.
 """
-
-COMMANDS = {
-    "synthetic": "deconfound bench synthetic -o DIR",
-    "synthetic-targeted": "deconfound bench synthetic --targeted -o DIR",
-}
 
 
 def reproduction(paths: Sequence[Path]) -> str:
-    """The whole page, from one table of results a benchmark."""
-    results = {scores[0].benchmark: scores for scores in map(read_scores, paths) if scores}
-    unknown = sorted(set(results) - set(COMMANDS))
-    if unknown or "synthetic" not in results:
-        have = ", ".join(sorted(results)) or "nothing"
-        raise UsageError(f"The comparison needs results of {', '.join(COMMANDS)}; there are {have}.")
-    sources = {name: path for path in paths for name in [read_scores(path)[0].benchmark]}
-    synthetic = synthetic_section(results["synthetic"], results.get("synthetic-targeted", ()))
-    parts = [OPENING, _sources(results), "## Controlled validation\n", synthetic, _constants(sources["synthetic"])]
+    """The whole page, from the results of any of the benchmarks and the alignments of cached ones."""
+    sources = read_sources(paths)
+    sections = _sections(sources)
+    parts = [OPENING, _results(sources), _glance(sections), *map(_rendered, sections)]
     return "\n".join(part.strip() + "\n" for part in parts)
 
 
-def _sources(results: dict[str, tuple[Score, ...]]) -> str:
+def _sections(sources: Sequence[Source]) -> tuple[Section, ...]:
+    """One a benchmark, but the targeted regime belongs to the controlled validation where that is there."""
+    targeted = next((source.scores for source in sources if source.kind == "synthetic-targeted"), ())
+    whole = any(source.kind == "synthetic" for source in sources)
+    return tuple(
+        _section(source, targeted) for source in sources if not (whole and source.kind == "synthetic-targeted")
+    )
+
+
+def _section(source: Source, targeted: Sequence[Score]) -> Section:
+    if source.kind == "synthetic":
+        section = synthetic_section(source.scores, targeted)
+        return replace(section, text=joined([section.text, _constants(source.constants)]))
+    if source.kind == "synthetic-targeted":
+        return targeted_section(source.scores)
+    if source.kind == "summarization":
+        return summarization_section(source.scores, source.aligned, source.constants)
+    if source.kind == "coding":
+        return coding_section(source.scores, source.aligned)
+    return instructions_section(source.scores)
+
+
+def _rendered(section: Section) -> str:
+    parts = [f"## {section.title}", section.about, to_markdown(claims_table(section.claims)), section.text]
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def _results(sources: Sequence[Source]) -> str:
     rows = tuple(
-        (name, COMMANDS[name], len(scores), len({one.seed for one in scores}), digest(scores)[:16])
-        for name, scores in sorted(results.items())
+        (
+            source.benchmark,
+            source.command,
+            len(source.scores),
+            len({one.seed for one in source.scores}),
+            digest(source.scores)[:16],
+        )
+        for source in sources
     )
     columns = ("benchmark", "command", "scores", "seeds", "digest")
-    note = "The digest covers everything but the seconds; the command prints it in full with --json."
+    note = (
+        "The digest covers everything but the seconds; the command prints it in full with --json. DIR is where the "
+        "grids are, OUT any folder."
+    )
     return to_markdown(Table("Results behind this page", columns, rows, note))
 
 
-def _constants(path: Path) -> str:
-    import pyarrow.parquet as pq
+def _glance(sections: Sequence[Section]) -> str:
+    rows: tuple[tuple[str | int, ...], ...] = tuple(
+        (section.title, *(sum(claim.verdict == name for claim in section.claims) for name in VERDICTS))
+        for section in sections
+    )
+    return to_markdown(Table("What the paper reports, here", ("benchmark", *VERDICTS), rows))
 
-    told = json.loads(pq.read_schema(path).metadata[b"constants"])
+
+def _constants(text: str) -> str:
+    told = json.loads(text)
     sizes = told.pop("sizes")
     rows = tuple((name, _shown(value)) for name, value in sorted({**told, **_under("sizes", sizes)}.items()))
     table = Table("Constants of the controlled validation", ("constant", "value"), rows)

@@ -13,12 +13,13 @@ class Reported:
     gap: float
 
 
-def _row(*wins: tuple[str, float]) -> tuple[Reported, ...]:
+def reported(*wins: tuple[str, float]) -> tuple[Reported, ...]:
+    """One row of a winner map."""
     return tuple(Reported(family, gap) for family, gap in wins)
 
 
 SYNTHETIC_WINNERS: dict[tuple[int, int], tuple[Reported, ...]] = {
-    (2_000, 20): _row(
+    (2_000, 20): reported(
         ("cvci-residual", 0.0004),
         ("cvci", 0.0002),
         ("cvci", 0.0009),
@@ -26,10 +27,10 @@ SYNTHETIC_WINNERS: dict[tuple[int, int], tuple[Reported, ...]] = {
         ("grounded", 0.0010),
         ("grounded", 0.0004),
     ),
-    (20_000, 20): _row(
+    (20_000, 20): reported(
         ("cvci", 0.0005), ("cvci", 0.0015), ("cvci", 0.0015), ("cvci", 0.0021), ("cvci", 0.0018), ("cvci", 0.0017)
     ),
-    (2_000, 100): _row(
+    (2_000, 100): reported(
         ("cvci", 0.0008),
         ("cvci", 0.0017),
         ("cvci", 0.0012),
@@ -37,7 +38,7 @@ SYNTHETIC_WINNERS: dict[tuple[int, int], tuple[Reported, ...]] = {
         ("obs-only", 0.0008),
         ("obs-only", 0.0005),
     ),
-    (20_000, 100): _row(
+    (20_000, 100): reported(
         ("cvci", 0.0002),
         ("exp-only", 0.0012),
         ("exp-only", 0.0016),

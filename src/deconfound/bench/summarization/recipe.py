@@ -27,7 +27,7 @@ from deconfound.bench.summarization.rewards import (
     weights,
 )
 from deconfound.design import FloatArray, IntArray
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem
 
 T = TypeVar("T")
 CONFOUNDINGS = (0.0, 0.2, 0.5, 0.8, 0.9, 0.99)
@@ -76,6 +76,7 @@ def summarization(grid: Grid, contexts: int | None) -> Recipe:
         "segments": {segment.name: segment.weights for segment in SEGMENTS},
         "sharpening": asdict(Sharpening()),
         "routing": asdict(Routing()),
+        "router_seed": SEED,
     }
     return Recipe(
         name=f"summarization-{grid.name}",
@@ -92,10 +93,9 @@ def components(grid: Grid) -> tuple[str, ...]:
     """Components of the rubric that the grid has, judged or by a stand-in."""
     present = tuple(name for name in COMPONENTS if _column(grid, name) in grid.components)
     if len(present) < LEAST:
-        raise UsageError(
-            f"Grid {grid.name} has {', '.join(grid.components) or 'no components'}; the summarization benchmark needs "
-            f"at least {LEAST} of {', '.join(COMPONENTS)}, each in [0, 1]."
-        )
+        what = f"the components are {', '.join(grid.components) or 'none'}"
+        fix = f"The summarization benchmark needs at least {LEAST} of {', '.join(COMPONENTS)}, each in [0, 1]."
+        raise DataError([Problem(grid.name, what, fix)])
     return present
 
 
@@ -119,9 +119,12 @@ def scores(grid: Grid) -> FloatArray:
 
 
 def read_judged(path: Path) -> Grid:
-    """A grid whose judged components are all known and in [0, 1]."""
-    present = [_column(read_grid(path), name) for name in components(read_grid(path))]
-    return read_grid(path, needed=present, within=dict.fromkeys(present, (0.0, 1.0)))
+    """A grid that knows its judged components everywhere, in [0, 1], and its claims if it counts any."""
+    found = read_grid(path)
+    within = dict.fromkeys((_column(found, name) for name in components(found)), (0.0, 1.0))
+    if CLAIMS in found.components:
+        within[CLAIMS] = (0.0, np.inf)
+    return read_grid(path, needed=tuple(within), within=within)
 
 
 def read_hard(path: Path, contexts: int | None) -> Grid:

@@ -20,7 +20,7 @@ from deconfound.bench.synthetic.pool import is_kept, load_pool
 from deconfound.bench.synthetic.targeted import underfitted
 from deconfound.bench.systems import SYSTEMS
 
-VERSION = 2  # of the protocol; results of another version are not mixed with these
+VERSION = 4  # of the protocol; results of another version are not mixed with these
 NOT_IN_THE_POOL = ("noise", "label_noise", "longest_log", "longest_experiment")
 
 

@@ -10,6 +10,8 @@ from deconfound.bench.synthetic import law as laws
 from deconfound.bench.synthetic.law import Law
 from deconfound.design import FloatArray, IntArray
 
+LOG, EXPERIMENT = 101, 102  # streams of luck; the law's own, from the seed of the constants, are 1 to 5
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -56,7 +58,7 @@ def draw_log(law: Law, kept: Written, confounding: float, rows: int, longest: in
     The luck of ``longest`` rows is drawn first: a shorter log is the start of a longer one, and logs that differ in
     confounding alone share contexts, users and noise.
     """
-    rng = np.random.default_rng([seed, 1])
+    rng = np.random.default_rng([seed, LOG])
     context = rng.integers(len(kept.row), size=longest)[:rows]
     taste = rng.standard_normal((longest, len(law.effect)))[:rows]
     coin, pick, draw = rng.random((3, longest))[:, :rows]
@@ -74,7 +76,7 @@ def draw_log(law: Law, kept: Written, confounding: float, rows: int, longest: in
 
 def draw_experiment(law: Law, kept: Written, rows: int, seed: int) -> Trialled:
     """``rows`` of uniform randomization."""
-    rng = np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([seed, EXPERIMENT])
     contexts, models, draws = kept.row.shape
     context = rng.integers(contexts, size=rows)
     model = rng.integers(models, size=rows)
