@@ -236,7 +236,8 @@ def test_killed_and_started_again_it_ends_in_the_same_table(times, tmp_path):
     [
         (["--seeds", "none"], "--seeds takes a number"),
         (["--seeds", "9-3"], "--seeds takes a number"),
-        (["--families", "cvcy"], "did you mean"),
+        (["--families", "cvcy,cvci"], "did you mean"),
+        (["--families", "cvci"], "name at least two"),
         (["--cells", "noise=3"], "The names are"),
         (["--workers", "0"], "--workers must be at least 1"),
     ],

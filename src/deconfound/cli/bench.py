@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from deconfound.bench.contenders import KNOWN
 from deconfound.bench.pictures.canvas import need_matplotlib
@@ -104,9 +106,16 @@ def _as_json(benchmark: Benchmark, scores: Sequence[Score], folder: Path) -> str
         "results": str(folder / "results.parquet"),
         "digest": digest(scores),
         "constants": json.loads(benchmark.constants),
-        "overall": [asdict(standing) for standing in overall(scores).standings],
+        "overall": [_known(asdict(standing)) for standing in overall(scores).standings],
     }
-    return json.dumps(told, indent=2) + "\n"
+    return json.dumps(told, indent=2, allow_nan=False) + "\n"
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401  (any JSON)
+    """With null for what one seed leaves unknown: JSON has no word for it."""
+    if isinstance(value, dict):
+        return {name: _known(part) for name, part in value.items()}
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:
@@ -115,6 +124,8 @@ def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:
         return tuple(usual)
     if names == ["all"]:
         return tuple(KNOWN)
+    if len(set(names)) < 2:
+        raise UsageError(f"--families: a benchmark compares; name at least two of {', '.join(KNOWN)}.")
     for name in names:
         if name not in KNOWN:
             near = closest(name, KNOWN) or "."
