@@ -263,6 +263,20 @@ def test_more_seeds_cells_or_families_run_only_what_is_new(fake, folder):
     assert sum(len(task.wanted) for task in asked) == len(scores) - 3
 
 
+def test_a_family_can_be_left_out_of_some_cells(fake, folder):
+    def only(cell, family):
+        return family == "first" or cell.confounding == 0.0
+
+    scores = sweep(fake, CELLS, SEEDS, FAMILIES, folder, 1, Bar(quiet=True), only=only)
+    assert {one.key for one in scores} == {key for key in everything() if only(key[0], key[2])}
+    assert digest(read_scores(folder / "results.parquet")) == digest(scores)
+    assert len(run(fake, folder)) == len(everything())
+
+
+def everything():
+    return {(cell, seed, family) for cell in CELLS for seed in SEEDS for family in FAMILIES}
+
+
 def test_asking_for_less_gives_exactly_that(fake, folder):
     run(fake, folder)
     scores = run(fake, folder, cells=CELLS[1:3], seeds=[2], families=["first"])

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from deconfound.bench.contenders import KNOWN
 from deconfound.bench.pictures.canvas import need_matplotlib
 from deconfound.bench.reproduction import reproduction
 from deconfound.bench.results import Cell, Score
-from deconfound.bench.sweep import Bar, Benchmark, digest, select, sweep
+from deconfound.bench.sweep import Bar, Benchmark, Only, digest, select, sweep
 from deconfound.bench.synthetic import constants
 from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
 from deconfound.bench.synthetic.targeted import TARGETED_FAMILIES
@@ -48,6 +48,8 @@ class Plan:
     folder: Path
     views: tuple[View, ...]
     seeds: int = SEEDS
+    only: Only | None = None  # which families are run in which cells, unless families are named
+    more: Callable[[Sequence[Score], Path], Sequence[Path]] | None = None  # what else is written, and where
 
 
 def synthetic(arguments: argparse.Namespace) -> int:
@@ -83,9 +85,10 @@ def run(arguments: argparse.Namespace, plan: Plan) -> int:
     families, folder = _families(arguments.families, plan.families), plan.folder
     bar = Bar(arguments.quiet)
     seeds = _seeds(arguments.seeds, plan.seeds)
-    scores = sweep(plan.benchmark, cells, seeds, families, folder, _workers(arguments), bar)
+    only = None if arguments.families else plan.only
+    scores = sweep(plan.benchmark, cells, seeds, families, folder, _workers(arguments), bar, only=only)
     bar("drawing tables and pictures", 0.0)
-    written = write_views(scores, plan.views, folder / "tables")
+    written = [*write_views(scores, plan.views, folder / "tables"), *(plan.more(scores, folder) if plan.more else ())]
     bar.clear()
     first = next(shown for view in plan.views if (shown := view.of(scores)))
     sys.stdout.write(_as_json(plan.benchmark, scores, folder) if arguments.json else _as_text(first))

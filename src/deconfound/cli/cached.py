@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
+from deconfound.bench.cached.alignment import alignment, alignment_table, write_alignment
 from deconfound.bench.cached.benchmark import Cached, Recipe
+from deconfound.bench.cached.pool import load_cached_pool
+from deconfound.bench.coding.pictures import write_coding
 from deconfound.bench.coding.recipe import coding as coding_recipe
 from deconfound.bench.coding.recipe import coding_cells, read_patches
 from deconfound.bench.grid import Grid
 from deconfound.bench.instructions.recipe import instruction_cells, read_answers
 from deconfound.bench.instructions.recipe import instructions as instructions_recipe
-from deconfound.bench.results import Cell
+from deconfound.bench.results import Cell, Score
 from deconfound.bench.summarization import recipe as summaries
+from deconfound.bench.tables import to_csv, to_markdown, to_text
+from deconfound.bench.tables.write import write_file
 from deconfound.bench.views import View
 from deconfound.cli.bench import Plan, run
 from deconfound.data import quoted
@@ -21,6 +29,7 @@ from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_SIX
 from deconfound.reward import VARIANTS
 
+More: TypeAlias = Callable[[Sequence[Score], Path], Sequence[Path]]
 FEWEST = 10  # contexts to cut a benchmark down to
 
 
@@ -37,25 +46,52 @@ def summarization(arguments: argparse.Namespace) -> int:
     cells = tuple(sorted({cell for view in views for cell in view.cells}))
     families = (*PAPER_SIX, *(variant.name for variant in VARIANTS))
     _tell(arguments, grid, summaries.about(grid))
-    return run(arguments, Plan(_cached(arguments, recipe, grid), cells, families, Path(arguments.output), views))
+    plan = Plan(
+        _cached(arguments, recipe, grid),
+        cells,
+        families,
+        Path(arguments.output),
+        views,
+        only=lambda cell, family: family in PAPER_SIX or cell in summaries.map_cells(),
+        more=partial(write_aligned, recipe.name),
+    )
+    return run(arguments, plan)
 
 
 def coding(arguments: argparse.Namespace) -> int:
     """Patches under twenty-five definitions of the reward."""
     grid = read_patches(Path(arguments.grid))
-    return _plain(arguments, coding_recipe(grid), grid, coding_cells())
+    recipe = coding_recipe(grid)
+    return _plain(arguments, recipe, grid, coding_cells(), partial(write_patches, recipe.name))
 
 
 def instructions(arguments: argparse.Namespace) -> int:
     """Answers of chat models."""
     grid = read_answers(Path(arguments.grid))
-    return _plain(arguments, instructions_recipe(grid), grid, instruction_cells())
+    recipe = instructions_recipe(grid)
+    return _plain(arguments, recipe, grid, instruction_cells(), partial(write_aligned, recipe.name))
 
 
-def _plain(arguments: argparse.Namespace, recipe: Recipe, grid: Grid, cells: tuple[Cell, ...]) -> int:
+def write_aligned(name: str, scores: Sequence[Score], folder: Path) -> list[Path]:
+    """How far seen and judged traits tell the target, as a table to read and as one to keep."""
+    aligned = alignment(load_cached_pool(folder / "pool"), sorted({one.seed for one in scores}))
+    table = alignment_table(name, aligned)
+    texts = {".txt": to_text(table), ".md": to_markdown(table), ".csv": to_csv(table)}
+    shown = [write_file(folder / "tables", f"alignment{ending}", text.encode()) for ending, text in texts.items()]
+    return [write_alignment(folder / "alignment.parquet", name, aligned), *shown]
+
+
+def write_patches(name: str, scores: Sequence[Score], folder: Path) -> list[Path]:
+    """The same, and the maps over both weights of the reward."""
+    whole = {one.cell for one in scores} == set(coding_cells()) and set(PAPER_SIX) <= {one.family for one in scores}
+    return [*write_aligned(name, scores, folder), *(write_coding(scores, folder / "tables") if whole else ())]
+
+
+def _plain(arguments: argparse.Namespace, recipe: Recipe, grid: Grid, cells: tuple[Cell, ...], more: More) -> int:
     _tell(arguments, grid, ())
-    plan = Plan(_cached(arguments, recipe, grid), cells, PAPER_SIX, Path(arguments.output), (View("all", cells),))
-    return run(arguments, plan)
+    views = (View("all", cells),)
+    benchmark, folder = _cached(arguments, recipe, grid), Path(arguments.output)
+    return run(arguments, Plan(benchmark, cells, PAPER_SIX, folder, views, more=more))
 
 
 def _cached(arguments: argparse.Namespace, recipe: Recipe, grid: Grid) -> Cached:

@@ -7,11 +7,12 @@ from deconfound.bench.sweep.parent import end_with_parent
 from deconfound.bench.sweep.run import sweep
 from deconfound.bench.sweep.selection import select
 from deconfound.bench.sweep.table import digest
-from deconfound.bench.sweep.task import Benchmark, Progress, SweepError, Task, Worker
+from deconfound.bench.sweep.task import Benchmark, Only, Progress, SweepError, Task, Worker
 
 __all__ = [
     "Bar",
     "Benchmark",
+    "Only",
     "Progress",
     "SweepError",
     "Task",

@@ -10,7 +10,7 @@ from deconfound.bench.sweep.bar import Bar
 from deconfound.bench.sweep.folder import Folder, opened
 from deconfound.bench.sweep.pool import Work, run_tasks
 from deconfound.bench.sweep.table import write_results
-from deconfound.bench.sweep.task import Benchmark, SweepError, Task, asked, tasks_for
+from deconfound.bench.sweep.task import Benchmark, Only, SweepError, Task, asked, tasks_for
 from deconfound.errors import UsageError
 
 
@@ -22,15 +22,19 @@ def sweep(
     directory: Path,
     workers: int,
     progress: Bar,
+    *,
+    only: Only | None = None,
 ) -> tuple[Score, ...]:
     """Score every family in every cell with every seed, and leave the table in ``directory``.
+
+    ``only`` may leave some families out of some cells.
 
     Scores that an earlier sweep left there are not computed again. The numbers, times apart, are the same for any
     number of workers and any number of interruptions. One worker runs in this process.
     """
     if workers < 1:
         raise UsageError(f"--workers must be at least 1, not {workers}.")
-    ask = asked(cells, seeds, families)
+    ask = asked(cells, seeds, families, only)
     with opened(directory, benchmark, progress.say) as folder:
         tasks = tasks_for(benchmark, ask, folder.known)
         total = len(tasks_for(benchmark, ask, ()))

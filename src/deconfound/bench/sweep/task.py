@@ -11,6 +11,7 @@ from deconfound.bench.results import Cell, Score
 from deconfound.errors import DeconfoundError, UsageError
 
 Key = tuple[Cell, int, str]  # cell, seed, family
+Only = Callable[[Cell, str], bool]  # whether a family is wanted in a cell
 Progress = Callable[[str, float], None]  # the stage, and how much of it is done
 T = TypeVar("T")
 
@@ -86,19 +87,22 @@ class Ask:
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
     families: tuple[str, ...]
+    only: Only | None = None
+
+    def of(self, cell: Cell) -> tuple[str, ...]:
+        """The families asked for in a cell."""
+        return tuple(family for family in self.families if self.only is None or self.only(cell, family))
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """Every score asked for."""
-        return tuple((cell, seed, family) for cell in self.cells for seed in self.seeds for family in self.families)
+        return tuple((cell, seed, family) for cell in self.cells for seed in self.seeds for family in self.of(cell))
 
 
-def asked(cells: Sequence[Cell], seeds: Sequence[int], families: Sequence[str]) -> Ask:
+def asked(cells: Sequence[Cell], seeds: Sequence[int], families: Sequence[str], only: Only | None = None) -> Ask:
     """Take each thing once; cells and seeds in ascending order, families as given."""
-    numbers = [int(seed) for seed in seeds]
-    return Ask(
-        tuple(sorted(_some(cells, "cell"))), tuple(sorted(_some(numbers, "seed"))), tuple(_some(families, "family"))
-    )
+    numbers = sorted(_some([int(seed) for seed in seeds], "seed"))
+    return Ask(tuple(sorted(_some(cells, "cell"))), tuple(numbers), tuple(_some(families, "family")), only)
 
 
 def _some(items: Sequence[T], what: str) -> list[T]:
@@ -115,7 +119,7 @@ def tasks_for(benchmark: Benchmark, ask: Ask, known: Collection[Key]) -> tuple[T
     tasks = []
     for seed in ask.seeds:
         for group, members in groups.items():
-            pairs = ((cell, family) for cell in members for family in ask.families)
+            pairs = ((cell, family) for cell in members for family in ask.of(cell))
             wanted = tuple((cell, family) for cell, family in pairs if (cell, seed, family) not in known)
             if wanted:
                 tasks.append(Task(group, seed, wanted))
