@@ -11,14 +11,14 @@ from pathlib import Path
 
 from deconfound.bench.cached.contests import HELD_OUT, CachedRing
 from deconfound.bench.cached.pool import BUCKETS, is_kept, load_cached_pool, make_cached_pool
-from deconfound.bench.cached.world import World
+from deconfound.bench.cached.world import FAR, World
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
 from deconfound.bench.grid import Grid
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Cached:
             "buckets": BUCKETS,
             "held_out": HELD_OUT,
             "proxies": recipe.proxies,
+            "proxies_cut": FAR,
             "longest_log": recipe.longest_log,
             "longest_experiment": recipe.longest_experiment,
             **json.loads(recipe.numbers),

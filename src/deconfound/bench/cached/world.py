@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from deconfound.bench.cached.router import Router
 from deconfound.design import FloatArray
 
+FAR = 3.0  # standard deviations
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -42,10 +44,15 @@ def varies(table: FloatArray) -> NDArray[np.bool_]:
 
 
 def compress(auxiliary: FloatArray, size: int) -> FloatArray:
-    """Standardised leading directions (cells, size) of statistics (contexts, models, s), constants left out."""
+    """Standardised leading directions (cells, size) of statistics (contexts, models, s), constants left out.
+
+    A trait of one output in a thousand would be a direction of its own, tens of standard deviations long: statistics
+    are cut at ``FAR`` before they are turned.
+    """
     flat = auxiliary.reshape(-1, auxiliary.shape[2])
     moving = flat[:, varies(flat)]
-    scaled = (moving - moving.mean(axis=0)) / moving.std(axis=0)
+    scaled = np.clip((moving - moving.mean(axis=0)) / moving.std(axis=0), -FAR, FAR)
+    scaled -= scaled.mean(axis=0)
     left, values, _ = np.linalg.svd(scaled, full_matrices=False)
     kept = min(size, int((values > 1e-9 * values.max(initial=0.0)).sum()))
     # A singular vector's sign is arbitrary; its largest entry is made positive.
