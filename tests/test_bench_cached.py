@@ -644,3 +644,16 @@ def test_cells_are_those_of_the_paper():
     assert {cell.reward for cell in (*winners, *values)} == {"smooth"}
     assert coding.coding_cells() == tuple(Cell(0.5, 2_000, 100, reward.name) for reward in REWARDS)
     assert len(set(chat.instruction_cells())) == 24
+
+
+def test_one_odd_output_is_no_direction_of_its_own():
+    """A flag on one of 500 outputs is 22 standard deviations out; cut at three, it cannot lead a direction alone."""
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((100, 5, 4))
+    table[..., 3] = 0.0
+    table[7, 2, 3] = 1.0
+    odd = 7 * 5 + 2
+    whole = compress(table, 4)
+    assert np.abs(whole[odd]).max() > 20
+    shares = np.abs(compress(table, 3)[odd])
+    assert shares.max() < 10

@@ -118,7 +118,12 @@ def _cached(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser], nam
 
 def _reproduction(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = benchmarks.add_parser("reproduction", help="write the paper's figures beside those of finished benchmarks")
-    parser.add_argument("results", nargs="+", metavar="FILE", help="results.parquet of each benchmark, and the alignment.parquet beside it")
+    parser.add_argument(
+        "results",
+        nargs="+",
+        metavar="FILE",
+        help="results.parquet of each benchmark, and the alignment.parquet beside it",
+    )
     parser.add_argument("-o", "--output", metavar="FILE.md", help="where the page goes (default: stdout)")
     parser.set_defaults(run=_run_reproduction)
 

@@ -46,8 +46,8 @@ def varies(table: FloatArray) -> NDArray[np.bool_]:
 def compress(auxiliary: FloatArray, size: int) -> FloatArray:
     """Standardised leading directions (cells, size) of statistics (contexts, models, s), constants left out.
 
-    A trait of one output in a thousand would be a direction of its own, tens of standard deviations long: statistics
-    are cut at ``FAR`` before they are turned.
+    A trait of one output in a thousand would lead a direction of its own, tens of standard deviations long. Statistics
+    are cut at ``FAR`` before they are turned, so that such a trait carries little and falls behind the leading ones.
     """
     flat = auxiliary.reshape(-1, auxiliary.shape[2])
     moving = flat[:, varies(flat)]
