@@ -14,13 +14,14 @@ from scipy.stats import beta
 from deconfound.bench.cached.benchmark import Cached
 from deconfound.bench.cached.contests import CachedRing
 from deconfound.bench.cached.draws import draw_experiment, draw_log, split
-from deconfound.bench.cached.pool import BUCKETS, is_kept, load_cached_pool, make_cached_pool
+from deconfound.bench.cached.pool import BUCKETS, VERSION, load_cached_pool, make_cached_pool
 from deconfound.bench.cached.router import Routing, make_router
 from deconfound.bench.cached.seen import context_features, lengths, surface_statistics
 from deconfound.bench.cached.world import World, compress
 from deconfound.bench.coding import recipe as coding
 from deconfound.bench.coding.utility import REWARDS
 from deconfound.bench.instructions import recipe as chat
+from deconfound.bench.kept import is_kept
 from deconfound.bench.outputs import hash_pairs
 from deconfound.bench.results import Cell
 from deconfound.bench.summarization import recipe as summaries
@@ -382,10 +383,10 @@ def test_a_kept_pool_comes_back_to_the_last_bit(place, tmp_path, kind):
     grid = read(place / kind)
     made = make_cached_pool(grid, recipe.make_world(grid), 5)
     where = tmp_path / "deep" / "pool"
-    assert not is_kept(where, "abc")
+    assert not is_kept(where, VERSION, "abc")
     made.save(where, "abc")
-    assert is_kept(where, "abc")
-    assert not is_kept(where, "abd")
+    assert is_kept(where, VERSION, "abc")
+    assert not is_kept(where, VERSION, "abd")
     kept = load_cached_pool(where)
     for name in ("row", "psi"):
         np.testing.assert_array_equal(getattr(kept, name), getattr(made, name))
@@ -401,7 +402,7 @@ def test_a_kept_pool_comes_back_to_the_last_bit(place, tmp_path, kind):
     for reward, liking in made.world.liking.items():
         np.testing.assert_array_equal(kept.world.liking[reward], liking)
     made.save(where, "other")
-    assert is_kept(where, "other")
+    assert is_kept(where, VERSION, "other")
     assert [path.name for path in where.parent.iterdir()] == ["pool"]
 
 

@@ -15,12 +15,13 @@ import pytest
 
 from deconfound.bench.articles import make_articles
 from deconfound.bench.contenders import contender
+from deconfound.bench.kept import is_kept
 from deconfound.bench.results import Cell, read_scores
 from deconfound.bench.sweep import Bar, Task, digest, sweep
 from deconfound.bench.synthetic import constants
 from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
 from deconfound.bench.synthetic.making import hash_texts, make_pool, write_library
-from deconfound.bench.synthetic.pool import is_kept, load_pool
+from deconfound.bench.synthetic.pool import VERSION, load_pool
 from deconfound.bench.synthetic.splitting import deal
 from deconfound.bench.systems import SYSTEMS
 from deconfound.cli import main
@@ -114,11 +115,11 @@ def test_the_pool_is_made_once_and_again_only_for_other_inputs(folder):
     before = kernel.stat().st_mtime_ns
     benchmark(folder).prepare(folder, silent)
     assert kernel.stat().st_mtime_ns == before
-    assert is_kept(folder / "pool", benchmark(folder)._pool_digest())
+    assert is_kept(folder / "pool", VERSION, benchmark(folder)._pool_digest())
     other = replace(TINY, seed=1)
-    assert not is_kept(folder / "pool", benchmark(folder, other)._pool_digest())
+    assert not is_kept(folder / "pool", VERSION, benchmark(folder, other)._pool_digest())
     louder = replace(TINY, noise=0.5)
-    assert is_kept(folder / "pool", benchmark(folder, louder)._pool_digest())
+    assert is_kept(folder / "pool", VERSION, benchmark(folder, louder)._pool_digest())
 
 
 def test_too_few_articles_are_refused():

@@ -10,11 +10,13 @@ from itertools import groupby
 from pathlib import Path
 
 from deconfound.bench.cached.contests import HELD_OUT, CachedRing
-from deconfound.bench.cached.pool import BUCKETS, is_kept, load_cached_pool, make_cached_pool
+from deconfound.bench.cached.pool import BUCKETS, load_cached_pool, make_cached_pool
+from deconfound.bench.cached.pool import VERSION as POOL_VERSION
 from deconfound.bench.cached.world import FAR, World
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
 from deconfound.bench.grid import Grid
+from deconfound.bench.kept import is_kept
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
 
@@ -73,7 +75,7 @@ class Cached:
     def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
         """Make the pool, unless it is kept already."""
         digest = hashlib.sha256(self.constants.encode()).hexdigest()
-        if is_kept(self.pool, digest):
+        if is_kept(self.pool, POOL_VERSION, digest):
             return
         progress("reading the grid", 0.0)
         grid = self.recipe.read(self.grid)

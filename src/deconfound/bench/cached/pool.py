@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import numpy as np
 from deconfound.bench.cached.router import Router, Routing
 from deconfound.bench.cached.world import World, compress
 from deconfound.bench.grid import Grid
+from deconfound.bench.kept import appearing, tell, told
 from deconfound.bench.outputs import hash_pairs
 from deconfound.design import FloatArray, IntArray
 from deconfound.linalg import one_blas_thread
@@ -33,29 +31,24 @@ class CachedPool:
 
     def save(self, directory: Path, digest: str) -> None:
         """Write a folder that appears whole or not at all."""
-        made = directory.with_name(f"{directory.name}.{os.getpid()}.tmp")
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        np.save(made / "kernel.npy", self.store.kernel)
-        np.save(made / "coordinates.npy", self.store.coordinates)
-        world, router = self.world, self.world.router
-        np.savez(
-            made / "world.npz",
-            row=self.row,
-            psi=self.psi,
-            judged=world.judged,
-            auxiliary=world.auxiliary,
-            features=router.features,
-            context=router.context,
-            affinity=router.affinity,
-            cost=router.cost,
-            liking=np.stack(list(world.liking.values())),
-        )
-        told = {"version": VERSION, "digest": digest, "models": world.models, "precision": world.precision}
-        told["rewards"] = list(world.liking)
-        (made / "pool.json").write_text(json.dumps({**told, "routing": asdict(router.routing)}) + "\n")
-        shutil.rmtree(directory, ignore_errors=True)
-        made.rename(directory)
+        with appearing(directory) as made:
+            np.save(made / "kernel.npy", self.store.kernel)
+            np.save(made / "coordinates.npy", self.store.coordinates)
+            world, router = self.world, self.world.router
+            np.savez(
+                made / "world.npz",
+                row=self.row,
+                psi=self.psi,
+                judged=world.judged,
+                auxiliary=world.auxiliary,
+                features=router.features,
+                context=router.context,
+                affinity=router.affinity,
+                cost=router.cost,
+                liking=np.stack(list(world.liking.values())),
+            )
+            about = {"version": VERSION, "digest": digest, "models": world.models, "precision": world.precision}
+            tell(made, {**about, "rewards": list(world.liking), "routing": asdict(router.routing)})
 
 
 def make_cached_pool(grid: Grid, world: World, proxies: int) -> CachedPool:
@@ -86,22 +79,13 @@ def _distinct(grid: Grid) -> tuple[IntArray, list[str], IntArray]:
     return row, outputs, np.array(context, dtype=np.int64)
 
 
-def is_kept(directory: Path, digest: str) -> bool:
-    """Whether the folder holds the pool of these inputs."""
-    try:
-        told = json.loads((directory / "pool.json").read_text())
-    except (OSError, ValueError):
-        return False
-    return bool((told.get("version"), told.get("digest")) == (VERSION, digest))
-
-
 def load_cached_pool(directory: Path) -> CachedPool:
     """The pool, its large arrays mapped so that workers share one copy."""
     kernel, coordinates = (np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates"))
-    told = json.loads((directory / "pool.json").read_text())
+    about = told(directory)
     with np.load(directory / "world.npz") as held:
         parts = dict(held)
-    router = Router(parts["features"], parts["context"], parts["affinity"], parts["cost"], Routing(**told["routing"]))
-    liking = dict(zip(told["rewards"], parts["liking"], strict=True))
-    world = World(tuple(told["models"]), liking, parts["judged"], parts["auxiliary"], router, told["precision"])
+    router = Router(parts["features"], parts["context"], parts["affinity"], parts["cost"], Routing(**about["routing"]))
+    liking = dict(zip(about["rewards"], parts["liking"], strict=True))
+    world = World(tuple(about["models"]), liking, parts["judged"], parts["auxiliary"], router, about["precision"])
     return CachedPool(Store(coordinates, kernel), parts["row"], parts["psi"], world)

@@ -131,7 +131,8 @@ def _about_targeted(scores: Sequence[Score]) -> str:
     size, reported = curve.levels[-1], TARGETED[max(TARGETED)]
     told = (
         f"At {size:,} experiment rows direct errors lie between {min(direct):.4f} and {max(direct):.4f} (paper "
-        f"{reported[0]:.4f}), doubly robust ones between {min(robust):.4f} and {max(robust):.4f} (paper {reported[1]:.4f})."
+        f"{reported[0]:.4f}), doubly robust ones between {min(robust):.4f} and {max(robust):.4f} (paper "
+        f"{reported[1]:.4f})."
     )
     if max(direct) * TWICE > reported[0]:
         return told

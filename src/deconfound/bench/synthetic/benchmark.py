@@ -11,12 +11,14 @@ from pathlib import Path
 from deconfound.bench.articles import Corpus, make_articles, read_articles
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
+from deconfound.bench.kept import is_kept
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
 from deconfound.bench.synthetic.constants import EDITION, UNDERFITTED, Constants
 from deconfound.bench.synthetic.contests import Ring
 from deconfound.bench.synthetic.making import make_pool
-from deconfound.bench.synthetic.pool import is_kept, load_pool
+from deconfound.bench.synthetic.pool import VERSION as POOL_VERSION
+from deconfound.bench.synthetic.pool import load_pool
 from deconfound.bench.synthetic.targeted import underfitted
 from deconfound.bench.systems import SYSTEMS
 
@@ -54,7 +56,7 @@ class Synthetic:
     def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
         """Make the pool, unless it is kept already."""
         digest = self._pool_digest()
-        if is_kept(self.pool, digest):
+        if is_kept(self.pool, POOL_VERSION, digest):
             return
         progress("reading articles" if self.articles else "writing articles", 0.0)
         make_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)

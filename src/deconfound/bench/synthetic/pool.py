@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from deconfound.bench.kept import appearing, tell
 from deconfound.bench.synthetic.draws import Written
 from deconfound.design import FloatArray
 from deconfound.stored import Store
@@ -29,25 +27,13 @@ class Pool:
 
     def save(self, directory: Path, digest: str) -> None:
         """Write a folder that ``load_pool`` maps into memory; it appears whole or not at all."""
-        made = directory.with_name(f"{directory.name}.{os.getpid()}.tmp")
-        shutil.rmtree(made, ignore_errors=True)
-        made.mkdir(parents=True)
-        np.save(made / "kernel.npy", self.store.kernel)
-        np.save(made / "coordinates.npy", self.store.coordinates)
-        np.save(made / "evaluation_phi.npy", self.evaluation_phi)
-        for name, part in (("kept", self.kept), ("truth", self.truth), ("evaluation", self.evaluation)):
-            np.savez(made / f"{name}.npz", row=part.row, hidden=part.hidden, embedding=part.embedding)
-        (made / "pool.json").write_text(json.dumps({"version": VERSION, "digest": digest}) + "\n")
-        shutil.rmtree(directory, ignore_errors=True)
-        made.rename(directory)
-
-
-def is_kept(directory: Path, digest: str) -> bool:
-    """Whether the folder holds the pool of these inputs."""
-    try:
-        return bool(json.loads((directory / "pool.json").read_text()) == {"version": VERSION, "digest": digest})
-    except (OSError, ValueError):
-        return False
+        with appearing(directory) as made:
+            np.save(made / "kernel.npy", self.store.kernel)
+            np.save(made / "coordinates.npy", self.store.coordinates)
+            np.save(made / "evaluation_phi.npy", self.evaluation_phi)
+            for name, part in (("kept", self.kept), ("truth", self.truth), ("evaluation", self.evaluation)):
+                np.savez(made / f"{name}.npz", row=part.row, hidden=part.hidden, embedding=part.embedding)
+            tell(made, {"version": VERSION, "digest": digest})
 
 
 def load_pool(directory: Path) -> Pool:
