@@ -34,6 +34,7 @@ GRIDS = {"alpacaeval": "answers of twenty chat models to 400 instructions, compa
 """What is known of the public grids, by name."""
 
 EXP_BASED = ("exp-only", "representation-exp")
+FEW_SEEDS = 15  # half of what the other benchmarks run: errors are then at least 1.4 times as wide as theirs
 
 
 def instructions_section(scores: Sequence[Score]) -> Section:
@@ -55,6 +56,8 @@ def instructions_section(scores: Sequence[Score]) -> Section:
         f"{standings.cells} cells, {standings.seeds} paired seeds. {known} The paper has no such benchmark: what it "
         "reports of the others is put to the test here, at the budgets of its controlled validation."
     )
+    if standings.seeds < FEW_SEEDS:
+        about += f" With {standings.seeds} seeds errors are wide: what is not found may only be too small to be seen."
     return Section(f"Instructions: {grid}", about, claims, joined(parts))
 
 
