@@ -251,6 +251,15 @@ def test_noise_is_a_beta_of_the_stated_mean_and_precision(mean):
     assert abs(outcome.var() - variance) < 5 * variance * math.sqrt((excess + 2) / rows)
 
 
+def test_rewards_share_the_luck_of_their_noise_row_by_row():
+    """The same row stands at the same quantile of its noise under another reward."""
+    quantiles = []
+    for mean in (0.3, 0.6):
+        drawn = draw_experiment(marked_world(precision=64.0, liking=mean), "one", np.arange(CONTEXTS), 500, 0)
+        quantiles.append(beta.cdf(drawn.outcome, 64.0 * mean, 64.0 * (1.0 - mean)))
+    np.testing.assert_allclose(quantiles[0], quantiles[1], atol=1e-9)
+
+
 @pytest.mark.parametrize("mean", [0.0, 1.0])
 def test_noise_at_the_ends_stays_there(mean):
     outcome = draw_experiment(marked_world(precision=64.0, liking=mean), "one", np.arange(5), 5000, 0).outcome

@@ -77,6 +77,16 @@ def test_views_of_summarization_have_folders_of_their_own(place, tmp_path):
     assert (out / "alignment.parquet").exists()
 
 
+def test_variants_are_run_where_they_are_compared_and_nowhere_else(place, tmp_path):
+    out = tmp_path / "out"
+    cells = "confounding=0.5,n_log=2000,reward=smooth"
+    assert bench("summarization", place / "summarization", out, "--contexts", "all", "--cells", cells, "-q") == 0
+    families = {}
+    for one in read_scores(out / "results.parquet"):
+        families.setdefault(one.cell.n_experiment, set()).add(one.family)
+    assert {size: len(names) for size, names in families.items()} == {20: 8, 100: 8, 200: 6}
+
+
 def test_a_variant_asked_for_by_name_is_shown_where_only_the_six_are_by_custom(place, tmp_path, capsys):
     options = ["--contexts", "all", "--cells", ONE.replace("n_experiment=20", "n_experiment=200"), "--workers", "1"]
     asked = ["--families", "grounded-linear,grounded-anchor"]

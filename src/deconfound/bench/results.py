@@ -106,6 +106,11 @@ def to_table(scores: Iterable[Score], families: Sequence[str]) -> pa.Table:
 
 def read_scores(path: Path) -> tuple[Score, ...]:
     """The scores of a ``results.parquet``."""
+    return tuple(score(row) for row in read_rows(path, COLUMNS, "results"))
+
+
+def read_rows(path: Path, columns: Sequence[str], name: str) -> list[dict[str, Any]]:
+    """The rows of a table that a benchmark wrote as ``name.parquet``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -114,8 +119,8 @@ def read_scores(path: Path) -> tuple[Score, ...]:
     except (OSError, pa.ArrowInvalid) as error:
         what = f"cannot be read as a table ({error})"
         raise DataError([Problem(str(path), what, "Run the benchmark again with the same -o.")]) from error
-    missing = [name for name in COLUMNS if name not in table.column_names]
+    missing = [column for column in columns if column not in table.column_names]
     if missing:
-        what = f"is no table of benchmark results: it lacks the columns {', '.join(missing)}"
-        raise DataError([Problem(str(path), what, "Name the results.parquet that `deconfound bench` wrote.")])
-    return tuple(score(row) for row in table.select(list(COLUMNS)).to_pylist())
+        what = f"is no table of {name}: it lacks the columns {', '.join(missing)}"
+        raise DataError([Problem(str(path), what, f"Name the {name}.parquet that `deconfound bench` wrote.")])
+    return list(table.select(list(columns)).to_pylist())

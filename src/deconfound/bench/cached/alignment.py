@@ -11,18 +11,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from deconfound.bench.cached.contests import HELD_OUT
 from deconfound.bench.cached.draws import split
 from deconfound.bench.cached.pool import CachedPool
+from deconfound.bench.results import read_rows
 from deconfound.bench.sweep.files import write
 from deconfound.bench.tables import Estimate, Table
 from deconfound.bench.tables.estimate import over_seeds
 from deconfound.design import FloatArray
-from deconfound.errors import DataError, Problem
 from deconfound.linalg import one_blas_thread
 
 PROXIES, JUDGED, FIRST = "proxies", "judged", "first judged"
@@ -116,7 +115,7 @@ def write_alignment(path: Path, benchmark: str, aligned: Sequence[Aligned]) -> P
 def read_alignment(path: Path) -> Mapping[str, tuple[Aligned, ...]]:
     """The fits that ``write_alignment`` kept, by benchmark."""
     kept: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
-    for row in _rows(path):
+    for row in read_rows(path, COLUMNS, "alignment"):
         kept.setdefault((row["benchmark"], row["reward"], row["features"]), []).append((row["seed"], row["r2"]))
     found: dict[str, list[Aligned]] = {}
     for (benchmark, reward, features), pairs in kept.items():
@@ -127,22 +126,6 @@ def read_alignment(path: Path) -> Mapping[str, tuple[Aligned, ...]]:
 
 def _entries(one: Aligned | None) -> tuple[Estimate, float]:
     return (Estimate(math.nan, math.nan), math.nan) if one is None else (one.r2, one.median)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        what = f"cannot be read as a table ({error})"
-        raise DataError([Problem(str(path), what, "Run the benchmark again with the same -o.")]) from error
-    missing = [name for name in COLUMNS if name not in table.column_names]
-    if missing:
-        what = f"is no table of alignments: it lacks the columns {', '.join(missing)}"
-        raise DataError([Problem(str(path), what, "Name the alignment.parquet that `deconfound bench` wrote.")])
-    return list(table.select(list(COLUMNS)).to_pylist())
 
 
 def _held_out(features: FloatArray, targets: FloatArray, seed: int) -> FloatArray:

@@ -15,6 +15,7 @@ from deconfound.bench.cached.pool import VERSION as POOL_VERSION
 from deconfound.bench.cached.world import FAR, World
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
+from deconfound.bench.entries import FOLDS
 from deconfound.bench.grid import Grid
 from deconfound.bench.kept import is_kept
 from deconfound.bench.results import Cell, Score
@@ -62,6 +63,7 @@ class Cached:
             "held_out": HELD_OUT,
             "proxies": recipe.proxies,
             "proxies_cut": FAR,
+            "folds": FOLDS,
             "longest_log": recipe.longest_log,
             "longest_experiment": recipe.longest_experiment,
             **json.loads(recipe.numbers),

@@ -47,6 +47,9 @@ class Sharpening:
     scale: float = 0.02
 
 
+PAPER = Sharpening()
+
+
 def weights(present: tuple[str, ...]) -> FloatArray:
     """Weights (segments, components) over the components that are there."""
     kept = [COMPONENTS.index(name) for name in present]
@@ -59,7 +62,7 @@ def smooth(scores: FloatArray, weight: FloatArray) -> FloatArray:
     return np.asarray(scores @ weight.T)
 
 
-def sharpened(scores: FloatArray, claims: FloatArray, weight: FloatArray, by: Sharpening = Sharpening()) -> FloatArray:  # noqa: B008
+def sharpened(scores: FloatArray, claims: FloatArray, weight: FloatArray, by: Sharpening = PAPER) -> FloatArray:
     """Liking that asks for near perfection in what matters most to a segment."""
     powered = weight**by.exponent
     level = scores @ (powered / powered.sum(axis=1, keepdims=True)).T

@@ -11,11 +11,12 @@ from pathlib import Path
 from deconfound.bench.articles import Corpus, make_articles, read_articles
 from deconfound.bench.contenders import contender
 from deconfound.bench.contest import compete
+from deconfound.bench.entries import FOLDS
 from deconfound.bench.kept import is_kept
 from deconfound.bench.results import Cell, Score
 from deconfound.bench.sweep import Progress, Task
-from deconfound.bench.synthetic.constants import EDITION, UNDERFITTED, Constants
-from deconfound.bench.synthetic.contests import Ring
+from deconfound.bench.synthetic.constants import EDITION, UNDERFIT, UNDERFITTED, Constants
+from deconfound.bench.synthetic.contests import LABEL_PENALTY, Ring
 from deconfound.bench.synthetic.making import make_pool
 from deconfound.bench.synthetic.pool import VERSION as POOL_VERSION
 from deconfound.bench.synthetic.pool import load_pool
@@ -45,6 +46,9 @@ class Synthetic:
             "version": VERSION,
             "articles": self.articles_digest,
             "models": [system.name for system in SYSTEMS],
+            "label_penalty": LABEL_PENALTY,
+            "underfit": UNDERFIT,
+            "folds": FOLDS,
             **asdict(self.setting),
         }
         return json.dumps(listed, sort_keys=True)
