@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, plan: Plan) -> int:
     bar.clear()
     first = next(shown for view in plan.views if (shown := view.of(scores)))
     sys.stdout.write(_as_json(plan.benchmark, scores, folder) if arguments.json else _as_text(first))
-    if not arguments.json:
+    if not (arguments.json or arguments.quiet):
         told = f"{folder / 'results.parquet'}, {len(written)} tables and pictures in {folder / 'tables'}"
         sys.stderr.write(f"kept: {told}\n")
     return 0
