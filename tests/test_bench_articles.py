@@ -299,13 +299,16 @@ def test_every_way_to_store_articles_gives_the_same_articles(tmp_path, name):
 def test_what_is_left_out_is_counted_by_reason(tmp_path):
     path = tmp_path / "a.csv"
     many = "word " * 80
-    path.write_text(csv_of([*STORIES, STORIES[3], STORIES[4], "", "Too short. By far. Really.", f"One. {many}."]))
+    book = "A sentence of five words. " * 1_001
+    short = ["", "Too short. By far. Really.", f"One. {many}."]
+    path.write_text(csv_of([*STORIES, STORIES[3], STORIES[4], *short, book]))
     corpus = read_articles(path)
     assert corpus.texts == tuple(STORIES)
     assert corpus.dropped == (
         "left out 1 article without text",
         "left out 2 articles that repeat another one word for word",
         "left out 2 articles of fewer than 3 sentences or 60 words",
+        "left out 1 article of more than 5,000 words",
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from deconfound.bench.articles import read_articles
 from deconfound.bench.contenders import KNOWN
 from deconfound.bench.pictures.canvas import need_matplotlib
 from deconfound.bench.reproduction import reproduction
@@ -56,6 +57,9 @@ def synthetic(arguments: argparse.Namespace) -> int:
     """The controlled validation: the grid, a small version of it, or the targeted regime."""
     folder = Path(arguments.output) / "targeted" if arguments.targeted else Path(arguments.output)
     articles = None if arguments.articles is None else Path(arguments.articles)
+    corpus = None if articles is None else read_articles(articles)
+    if corpus is not None and not arguments.quiet:
+        sys.stderr.writelines(f"{corpus.source}: {line}\n" for line in corpus.dropped)
     families, seeds = PAPER_SIX, SEEDS
     if arguments.quick:
         name, setting, cells, seeds = "synthetic-quick", constants.QUICK, constants.quick_cells(), QUICK_SEEDS
@@ -64,7 +68,7 @@ def synthetic(arguments: argparse.Namespace) -> int:
         families = TARGETED_FAMILIES
     else:
         name, setting, cells = "synthetic", constants.GRID, constants.grid_cells()
-    benchmark = Synthetic(name, setting, folder / "pool", articles, articles_digest(articles), _workers(arguments))
+    benchmark = Synthetic(name, setting, folder / "pool", articles, articles_digest(corpus), _workers(arguments))
     return run(arguments, Plan(benchmark, cells, families, folder, (View("all", cells),), seeds))
 
 

@@ -17,6 +17,7 @@ COLUMNS = ("text", "article", "content", "body")
 LEAST_ARTICLES = 50
 LEAST_WORDS = 60
 LEAST_SENTENCES = 3
+MOST_WORDS = 5_000  # rankings compare sentences with each other; a book would keep them busy for days
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s|$)")
 INSIDE_ZIP = (".csv", ".jsonl", ".txt")
 
@@ -40,7 +41,7 @@ def read_articles(path: Path) -> Corpus:
 
 def _usable(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
     """Sort out what cannot be summarized, and count it by reason."""
-    reasons = {"empty": 0, "repeated": 0, "shorter": 0}
+    reasons = {"empty": 0, "repeated": 0, "shorter": 0, "longer": 0}
     kept: dict[str, None] = {}
     for text in (each.strip() for each in texts):
         if not text:
@@ -49,12 +50,15 @@ def _usable(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
             reasons["repeated"] += 1
         elif len(text.split()) < LEAST_WORDS or len(SENTENCE_END.findall(text)) < LEAST_SENTENCES:
             reasons["shorter"] += 1
+        elif len(text.split()) > MOST_WORDS:
+            reasons["longer"] += 1
         else:
             kept[text] = None
     said = {
         "empty": "without text",
         "repeated": "that repeat another one word for word",
         "shorter": f"of fewer than {LEAST_SENTENCES} sentences or {LEAST_WORDS} words",
+        "longer": f"of more than {MOST_WORDS:,} words",
     }
     dropped = (f"left out {counted(count, 'article')} {said[name]}" for name, count in reasons.items() if count)
     return list(kept), tuple(dropped)

@@ -84,9 +84,9 @@ class Synthetic:
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-def articles_digest(articles: Path | None) -> str:
+def articles_digest(corpus: Corpus | None) -> str:
     """What names the articles in the constants: the edition of the built-in ones, or the digest of a file's."""
-    return f"built-in, edition {EDITION}" if articles is None else read_articles(articles).digest
+    return f"built-in, edition {EDITION}" if corpus is None else corpus.digest
 
 
 @dataclass(frozen=True, slots=True)
