@@ -110,7 +110,8 @@ def test_merged_rows_keep_a_context_they_share_and_drop_contexts_in_conflict() -
     assert kept is not None
     assert kept.tolist() == [7, 8]
     assert collapse(Rows(phi, context=np.array([7, 9, 8]))).context is None
-    assert collapse(Rows(phi, model=np.array([1, 2, 3]))).model is None
+    assert collapse(Rows(phi, model=np.array([1, 2, 3]))).model.tolist() == [-1, 3]
+    assert collapse(Rows(phi, model=np.array([2, 2, 3]))).model.tolist() == [2, 3]
 
 
 def test_rows_without_repeats_come_back_untouched() -> None:

@@ -83,7 +83,7 @@ def _out_of_fold(material: Material, cuts: Sequence[Fold], fits: Sequence[Fitted
     prediction = np.empty(len(trial.outcome))
     for cut, fit in zip(cuts, fits, strict=True):
         held_out = cut.held_out
-        average = cells.average(fit.reward.predict(cells.rows(fit.balance)))
+        average = cells.q(fit.reward, fit.balance)
         q[held_out] = average[trial.context[held_out]]
         prediction[held_out] = fit.reward.predict(material.sources(fit.balance).experiment.take(held_out))
     return q, prediction

@@ -19,6 +19,7 @@ Matrix: TypeAlias = Any
 """A feature matrix: a SciPy CSR matrix, a two-dimensional float array, or rows of a store."""
 
 TILE_ROWS = 2048  # rows handled at a time where a copy of all of them would double the memory
+UNKNOWN = -1  # code of a model that is not known
 GLANCE = 64  # columns that tell most dense rows apart
 
 
@@ -28,7 +29,7 @@ class Rows:
 
     A row with ``weight`` w stands for w observations that share phi and psi; its outcome is then their mean, which
     is all that squared loss needs to know of them. ``context`` numbers the contexts, so that folds can keep each
-    context whole.
+    context whole; a negative ``model`` is an unknown one.
     """
 
     phi: Matrix  # (n, d), CSR or dense
@@ -135,8 +136,8 @@ def stack(parts: Sequence[Matrix]) -> Matrix:
 def collapse(rows: Rows) -> Rows:
     """Merge rows with equal phi and psi into weighted unique rows, losing nothing that squared loss can see.
 
-    Merged rows keep no model, since several models may write the same text, and their contexts only where all rows
-    that were merged agree on theirs.
+    Merged rows keep their model where they agree on it and are of an unknown one where several models wrote the same
+    text; contexts are kept only where all rows that were merged agree on theirs.
     """
     group = _equal_rows(rows)
     unique, first, inverse = np.unique(group, return_index=True, return_inverse=True)
@@ -152,7 +153,17 @@ def collapse(rows: Rows) -> Rows:
     if context is not None:
         kept = context[first]
         context = kept if np.array_equal(kept[inverse], context) else None
-    return Rows(rows.phi[first], psi=psi, outcome=outcome, weight=weight, context=context)
+    model = None if rows.model is None else agreed(rows.model, inverse)
+    return Rows(rows.phi[first], psi=psi, outcome=outcome, model=model, weight=weight, context=context)
+
+
+def agreed(code: IntArray, group: IntArray) -> IntArray:
+    """The code that all rows of a group have, or UNKNOWN; groups are numbered from zero."""
+    low = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    high = np.full(len(low), np.iinfo(np.int64).min)
+    np.minimum.at(low, group, code)
+    np.maximum.at(high, group, code)
+    return np.where(low == high, low, UNKNOWN)
 
 
 def _equal_rows(rows: Rows) -> IntArray:

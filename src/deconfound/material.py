@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data import Replay, Study
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, agreed
 from deconfound.features import Blocks, Features, Featurizer
-from deconfound.reward import Sources
+from deconfound.reward import RewardFit, Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,12 @@ class Cells:
             self.made[balance] = Rows(self.blocks.phi(balance), psi=self.blocks.psi)
         return self.made[balance]
 
+    def q(self, reward: RewardFit, balance: float) -> FloatArray:
+        """q (contexts, models): the reward averaged over the draws of each cell."""
+        return reward.of_models(self.average(reward.shown(self.rows(balance))))
+
     def average(self, reward: FloatArray) -> FloatArray:
-        """q (contexts, models): the reward of distinct rows (u,) averaged over the draws of each cell."""
+        """The reward of distinct rows (u,) averaged over the draws of each cell (contexts, models)."""
         cell = self.context * self.models + self.model
         size = len(self.contexts) * self.models
         total = np.bincount(cell, weights=reward[self.blocks.pair], minlength=size)
@@ -69,6 +73,7 @@ class Material:
     log_outcome: FloatArray  # (u,) mean outcome of each distinct log row
     log_weight: FloatArray  # (u,) log rows it stands for
     log_context: IntArray  # (u,)
+    log_model: IntArray  # (u,) as in the trial; unknown where several models wrote the same
     trial: Trial
     cells: Cells
     made: dict[float, Sources] = field(default_factory=dict)
@@ -85,14 +90,15 @@ class Material:
         first[log.pair[::-1]] = context[::-1]
         cells = Cells.of(study.replay.table, study.models, featurizer)
         trial = _trial(study, featurizer, cells)
-        return cls(study.models, featurizer, log, outcome, weight, first, trial, cells)
+        model = agreed(coded(study.log.table["model"], (*study.models, *study.others))[1], log.pair)
+        return cls(study.models, featurizer, log, outcome, weight, first, model, trial, cells)
 
     def sources(self, balance: float) -> Sources:
         """Log and experiment with phi at this balance."""
         if balance not in self.made:
             log, trial = self.log_blocks, self.trial
             self.made[balance] = Sources(
-                Rows(log.phi(balance), log.psi, self.log_outcome, weight=self.log_weight, context=self.log_context),
+                Rows(log.phi(balance), log.psi, self.log_outcome, self.log_model, self.log_weight, self.log_context),
                 Rows(
                     trial.blocks.phi(balance)[trial.blocks.pair],
                     None if trial.blocks.psi is None else trial.blocks.psi[trial.blocks.pair],

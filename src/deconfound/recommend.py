@@ -55,9 +55,8 @@ class Policy:
         than the experiment knows the lead on average. A family that never looks at the experiment has no refits
         and so can tell nothing.
         """
-        rows = cells.rows(self.balance)
-        q = cells.average(self.reward.predict(rows))
-        refits = [cells.average(fit.predict(rows)) for fit in self.replicates]
+        q = cells.q(self.reward, self.balance)
+        refits = [cells.q(fit, self.balance) for fit in self.replicates]
         spread = _Spread.of(q, refits, self.covariance, level)
         return tuple(self._one(cells.contexts[i], q[i], spread, i) for i in range(len(q)))
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from deconfound.bench.entries import Contender
 from deconfound.bench.results import Cell
-from deconfound.reward import FAMILIES, VARIANTS, Cvci, ExpOnly, Family, ObsOnly
+from deconfound.reward import EVERY, Cvci, ExpOnly, Family, ObsOnly
 from deconfound.reward.cvci import POOLINGS
 
-KNOWN: dict[str, type[Family]] = {family.name: family for family in (*FAMILIES, *VARIANTS)}
+KNOWN: dict[str, type[Family]] = {family.name: family for family in EVERY}
 
 
 def contender(name: str, cell: Cell) -> Contender:

@@ -124,7 +124,7 @@ def compete(contest: Contest, contenders: Sequence[Contender], rows: int, seed: 
 
 def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> Mark:
     truth = contest.truth
-    q = outside.of([entry.final])[0][contest.held_out.row].mean(axis=2)
+    q = entry.final.of_models(outside.of([entry.final])[0][contest.held_out.row].mean(axis=2))
     value = q.mean(axis=0)
     return Mark(
         entry.family.name,
@@ -147,11 +147,12 @@ def _doubly_robust(contest: Contest, entry: Entry, value: FloatArray, inside: Re
     """
     experiment, rows = contest.sources.experiment, entry.rows
     prediction = np.empty(rows)
-    rewards = inside.of([part.fit for part in entry.parts])
-    for part, reward in zip(entry.parts, rewards, strict=True):
-        prediction[part.held_out] = reward[contest.experiment_row[part.held_out]]
     model = experiment.model
     assert model is not None  # noqa: S101  (an experiment without models is none)
+    rewards = inside.of([part.fit for part in entry.parts])
+    for part, reward in zip(entry.parts, rewards, strict=True):
+        shown = reward[contest.experiment_row[part.held_out]]
+        prediction[part.held_out] = part.fit.written_by(model[part.held_out], shown)
     q, outcome = np.tile(value, (rows, 1)), experiment.outcomes[:rows]
     return doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction).estimate
 

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from deconfound.design import IntArray, group_folds
-from deconfound.reward import Family, RewardFit, Sources
+from deconfound.reward import Family, RewardFit, Sources, settled
 from deconfound.tune import Tuned, Validation, choose
 
 FOLDS = 5  # of the cross-fitting behind doubly robust values
@@ -60,8 +60,9 @@ def enter(sources: Sources, contender: Contender, context: IntArray, rows: int, 
     experiment, so that an entry has the same bits whichever other entries are asked for.
     """
     start = perf_counter()
-    family, candidates, subset = contender.family, contender.candidates, np.arange(rows)
-    prepared = type(family).prepare(sources.first(rows), candidates)
+    subset, known = np.arange(rows), sources.first(rows)
+    family, candidates = contender.family, tuple(settled(each, known) for each in contender.candidates)
+    prepared = type(family).prepare(known, candidates)
     tuned = choose(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
     folds = group_folds(context[subset], FOLDS, seed) if family.learns_from_experiment else ()

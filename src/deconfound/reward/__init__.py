@@ -1,5 +1,6 @@
 """The estimator families. A new one is one file and one line in ``FAMILIES``."""
 
+from deconfound.reward.auto import Auto, settled
 from deconfound.reward.base import Basis, Family, Prepared, RewardFit, Sources
 from deconfound.reward.cvci import Cvci
 from deconfound.reward.cvci_residual import CvciResidual
@@ -16,9 +17,14 @@ FAMILIES = (ExpOnly, ObsOnly, RepresentationExp, Grounded, Cvci, CvciResidual)
 VARIANTS = (GroundedLinear, GroundedAnchor)
 """Other members of the grounded family, compared with it in the paper's appendix."""
 
+EVERY = (*FAMILIES, *VARIANTS, Auto)
+"""All families that can be asked for by name."""
+
 __all__ = [
+    "EVERY",
     "FAMILIES",
     "VARIANTS",
+    "Auto",
     "Basis",
     "Cvci",
     "CvciResidual",
@@ -32,4 +38,5 @@ __all__ = [
     "RepresentationExp",
     "RewardFit",
     "Sources",
+    "settled",
 ]

@@ -32,7 +32,8 @@ class RewardFit:
 
         clip( baseline_weight * clip(baseline(phi)) + phi @ phi_coef + B(psi) @ psi_coef + intercept )
 
-    Parts that a family does not use are None.
+    Parts that a family does not use are None. With ``by_model``, what a model's outputs are liked beyond what text
+    and proxies show is added to that, and the sum clipped again.
     """
 
     intercept: float
@@ -41,9 +42,28 @@ class RewardFit:
     basis: Basis = "linear"
     baseline: Linear | None = None
     baseline_weight: float = 1.0
+    by_model: FloatArray | None = None  # (k,), by model code
 
     def predict(self, rows: Rows) -> FloatArray:
         """Reward of each row, in [0, 1]."""
+        return self.shown(rows) if rows.model is None else self.written_by(rows.model, self.shown(rows))
+
+    def written_by(self, model: IntArray, shown: FloatArray) -> FloatArray:
+        """Reward (n,) of outputs by these models, from what text and proxies show of them."""
+        if self.by_model is None:
+            return shown
+        return clip(shown + np.where(model < 0, 0.0, self.by_model[model]))
+
+    def of_models(self, shown: FloatArray) -> FloatArray:
+        """q (n, k) from what text and proxies show of each model's outputs, averaged over draws."""
+        if self.by_model is None:
+            return shown
+        effect = np.zeros(shown.shape[1])  # a model that neither source has seen has none
+        effect[: len(self.by_model)] = self.by_model[: len(effect)]
+        return clip(shown + effect)
+
+    def shown(self, rows: Rows) -> FloatArray:
+        """Reward of each row as text and proxies show it, whoever wrote it."""
         baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
         own = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
         psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.proxies

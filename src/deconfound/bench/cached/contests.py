@@ -10,7 +10,7 @@ from deconfound.bench.cached.draws import draw_experiment, draw_log, split
 from deconfound.bench.cached.pool import CachedPool
 from deconfound.bench.contest import Contest, Replayed, Truth
 from deconfound.bench.results import Cell
-from deconfound.design import Rows
+from deconfound.design import Rows, agreed
 from deconfound.reward import Sources
 
 HELD_OUT = 0.2
@@ -34,7 +34,7 @@ class CachedRing:
         outcome = np.bincount(inverse, weights=logged.outcome) / count
         drawn = pool.row[trial.context, trial.model]
         store = pool.store
-        log = Rows(store.rows(row), pool.psi[row], outcome, weight=count.astype(np.float64))
+        log = Rows(store.rows(row), pool.psi[row], outcome, agreed(logged.model, inverse), count.astype(np.float64))
         experiment = Rows(store.rows(drawn), pool.psi[drawn], trial.outcome, trial.model, context=trial.context)
         q = world.q(cell.reward)[parts.test]
         return Contest(

@@ -11,7 +11,7 @@ from deconfound.bench.synthetic.constants import Constants
 from deconfound.bench.synthetic.draws import Logged, Written, draw_experiment, draw_log
 from deconfound.bench.synthetic.law import Law, make_law, true_reward
 from deconfound.bench.synthetic.pool import Pool
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, agreed
 from deconfound.errors import UsageError
 from deconfound.features.labels import Labels
 from deconfound.features.proxy import Proxy, fit_proxy
@@ -52,7 +52,7 @@ class Ring:
             proxy = _proxy(phi, logged, inverse, count, setting)
             inside = Replayed(pool.store.coordinates, _psi(proxy, pool.store.coordinates), pool.kept.row)
             outside = Replayed(pool.evaluation_phi, _psi(proxy, pool.evaluation_phi), pool.evaluation.row)
-        log = Rows(phi, inside.psi[row], outcome, weight=count.astype(np.float64))
+        log = Rows(phi, inside.psi[row], outcome, agreed(logged.model, inverse), count.astype(np.float64))
         experiment = Rows(
             pool.store.rows(trial.row), inside.psi[trial.row], trial.outcome, trial.model, context=trial.context
         )
