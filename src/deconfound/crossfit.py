@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
 from deconfound.material import Material
-from deconfound.reward import ExpOnly, Family, Prepared, RewardFit
+from deconfound.reward import Auto, ExpOnly, Family, Prepared, PreparedAuto, RewardFit, settled
+from deconfound.trust import Trust, weigh
 from deconfound.tune import Tuned, Validation, choose
 
 F = TypeVar("F", bound=Family)
@@ -20,6 +21,9 @@ Progress = Callable[[str, float], None]
 
 BALANCES = (0.1, 0.5, 0.9)
 """Shares of the surface statistics in phi that compete on the experiment."""
+
+TEXT_ALONE = 0.0
+"""The balance at which phi is text and nothing else, for the family that weighs the statistics itself."""
 
 BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 """Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
@@ -45,6 +49,7 @@ class CrossFit(Generic[F]):
     q: FloatArray  # (n, k) replayed reward on each experiment row's context
     prediction: FloatArray  # (n,) reward of each experiment row's own output
     replicates: tuple[RewardFit, ...]  # refits on bootstrapped contexts, hyperparameters kept
+    trust: Trust | None = None  # what the fit is made of, where the family can tell
 
 
 def cross_fit(
@@ -53,9 +58,14 @@ def cross_fit(
     """Tune and fit within each fold and on everything.
 
     Folds are cut by context: the same context in both halves would leak its luck. Balance and hyperparameters are
-    chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
+    chosen anew inside every fold, so the held-out rows have no say in anything that judges them. Only the sizes of
+    ``Auto``, nine numbers that rest on the log more than on any fold, are learned once from everything.
     """
     rows = len(material.trial.outcome)
+    if isinstance(family, Auto):
+        balance = TEXT_ALONE
+        progress("weighing the sources", 0.0)
+        family = settled(family, material.sources(balance))
     cuts = _cuts(material, folds, seed)
     subsets = [cut.train for cut in cuts] if family.learns_from_experiment else []
     fitter = _Fitter(material, family, seed, balance, progress)
@@ -64,8 +74,11 @@ def cross_fit(
     progress("replaying", 0.0)
     q, prediction = _out_of_fold(material, cuts, parts or [final] * len(cuts))
     progress("refitting", 0.0)
-    replicates = fitter.replicates(final) if family.learns_from_experiment else ()
-    return CrossFit(final, q, prediction, replicates)
+    samples = fitter.samples() if family.learns_from_experiment else []
+    replicates = tuple(fitter.prepared(final.balance).fit(final.tuned.estimator, sample) for sample in samples)
+    ready = fitter.prepared(final.balance)
+    trust = weigh(ready, material.cells, final.balance, samples) if isinstance(ready, PreparedAuto) else None
+    return CrossFit(final, q, prediction, replicates, trust)
 
 
 def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
@@ -98,6 +111,7 @@ class _Fitter(Generic[F]):
     seed: int
     balance: float | None
     progress: Progress
+    made: dict[float, Prepared[F]] = field(default_factory=dict)
 
     def fit(self, subsets: Sequence[IntArray]) -> list[Fitted[F]]:
         """Balance, hyperparameters and reward of each subset; subsets that agree on the balance share the work."""
@@ -105,7 +119,7 @@ class _Fitter(Generic[F]):
         fitted: dict[int, Fitted[F]] = {}
         for balance in sorted(set(balances)):
             at = [i for i, chosen in enumerate(balances) if chosen == balance]
-            prepared = self._prepared(balance)
+            prepared = self.prepared(balance)
             experiment = self.material.sources(balance).experiment
             parts = [subsets[i] for i in at]
             validation = Validation(seed=self.seed)
@@ -114,21 +128,22 @@ class _Fitter(Generic[F]):
                 fitted[i] = Fitted(balance, chosen, prepared.fit(chosen.estimator, subsets[i]))
         return [fitted[i] for i in range(len(subsets))]
 
-    def replicates(self, final: Fitted[F]) -> tuple[RewardFit, ...]:
-        """Refits on contexts drawn with replacement: how far the reward would move with another experiment."""
-        prepared, context = self._prepared(final.balance), self.material.trial.context
-        names, code = np.unique(context, return_inverse=True)
+    def samples(self) -> list[IntArray]:
+        """Experiments with contexts drawn with replacement: refits say how far the reward would move with another."""
+        names, code = np.unique(self.material.trial.context, return_inverse=True)
         members = [np.flatnonzero(code == i) for i in range(len(names))]
         rng = np.random.default_rng([self.seed, REPLICATES])
-        draws = (rng.integers(len(names), size=len(names)) for _ in range(REPLICATES))
-        samples = (np.concatenate([members[i] for i in draw]) for draw in draws)
-        return tuple(prepared.fit(final.tuned.estimator, sample) for sample in samples)
+        draws = [rng.integers(len(names), size=len(names)) for _ in range(REPLICATES)]
+        return [np.concatenate([members[i] for i in draw]) for draw in draws]
 
     def _tick(self, done: float) -> None:
         self.progress(f"tuning {self.family.name}", done)
 
-    def _prepared(self, balance: float) -> Prepared[F]:
-        return type(self.family).prepare(self.material.sources(balance), self.family.grid())
+    def prepared(self, balance: float) -> Prepared[F]:
+        """The family on both sources at this balance, made once."""
+        if balance not in self.made:
+            self.made[balance] = type(self.family).prepare(self.material.sources(balance), self.family.grid())
+        return self.made[balance]
 
 
 def choose_balances(material: Material, subsets: Sequence[IntArray], seed: int, balance: float | None) -> list[float]:

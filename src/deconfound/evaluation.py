@@ -14,7 +14,7 @@ from deconfound.linalg import one_blas_thread
 from deconfound.material import Material, coded
 from deconfound.recommend import Policy
 from deconfound.report import Choice, Counts, Result
-from deconfound.reward import FAMILIES, VARIANTS, Cvci, Family
+from deconfound.reward import EVERY, FAMILIES, Family
 from deconfound.value import FEWEST, direct, doubly_robust, experiment_alone, raw_log
 
 CROSS_FITS = 5
@@ -39,9 +39,9 @@ def evaluate(
 ) -> Result:
     """The value of each model with intervals, a recommendation per context, and what the raw log would have said.
 
-    ``family`` is one of the six, a variant, "auto" (which is tuned ``cvci``), or a family object whose hyperparameters
-    then serve as the defaults of its grid. ``balance`` fixes the share of the surface statistics in phi, which is
-    otherwise chosen on the experiment.
+    ``family`` is "auto", which weighs both sources by their likelihood, one of the six, a variant, or a family object
+    whose hyperparameters then serve as the defaults of its grid. ``balance`` fixes the share of the surface
+    statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself.
     """
     return evaluate_families(
         study, [family], level, seed, features=features, balance=balance, method=method, progress=progress
@@ -79,11 +79,9 @@ def evaluate_families(
 def _family(family: str | Family) -> Family:
     if not isinstance(family, str):
         return family
-    known: dict[str, type[Family]] = {each.name: each for each in (*FAMILIES, *VARIANTS)}
-    if family == "auto":
-        return Cvci()
+    known: dict[str, type[Family]] = {each.name: each for each in EVERY}
     if family not in known:
-        raise UsageError(f'There is no family "{family}"; choose auto, {", ".join(known)}.')
+        raise UsageError(f'There is no family "{family}"; choose {", ".join(known)}.')
     return known[family]()
 
 

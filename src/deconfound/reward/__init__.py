@@ -1,6 +1,6 @@
 """The estimator families. A new one is one file and one line in ``FAMILIES``."""
 
-from deconfound.reward.auto import Auto, settled
+from deconfound.reward.auto import Auto, PreparedAuto, settled
 from deconfound.reward.base import Basis, Family, Prepared, RewardFit, Sources
 from deconfound.reward.cvci import Cvci
 from deconfound.reward.cvci_residual import CvciResidual
@@ -9,6 +9,7 @@ from deconfound.reward.grounded import Grounded
 from deconfound.reward.grounded_anchor import GroundedAnchor
 from deconfound.reward.grounded_linear import GroundedLinear
 from deconfound.reward.obs_only import ObsOnly
+from deconfound.reward.parts import Parts
 from deconfound.reward.representation_exp import RepresentationExp
 
 FAMILIES = (ExpOnly, ObsOnly, RepresentationExp, Grounded, Cvci, CvciResidual)
@@ -34,7 +35,9 @@ __all__ = [
     "GroundedAnchor",
     "GroundedLinear",
     "ObsOnly",
+    "Parts",
     "Prepared",
+    "PreparedAuto",
     "RepresentationExp",
     "RewardFit",
     "Sources",

@@ -1,0 +1,88 @@
+"""What an automatic answer is made of, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deconfound.design import FloatArray, IntArray
+from deconfound.material import Cells
+from deconfound.reward import Parts, PreparedAuto, RewardFit
+
+SOURCES = ("log", "experiment")
+VIEWS = ("text", "proxies", "model")
+SLIGHT, GRAVE = 0.02, 0.08
+"""Log biases of a model's mean, in outcome units, that are called slight and grave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How far each source and each view of an output decides between models.
+
+    ``shares[i, j]`` is source i's part in the differences between models on one context as view j sees them: the
+    covariance of that part with the whole over the variance of the whole. They sum to one; a negative one holds
+    the others back. ``spread`` is their standard deviation over resampled experiments. Text from the experiment
+    alone is the family ``exp-only``, text from the log alone ``obs-only``, proxies from the experiment alone
+    ``representation-exp``; the others mix these.
+    """
+
+    shares: FloatArray  # (sources, views)
+    spread: FloatArray  # (sources, views)
+    parts: Parts
+
+    @property
+    def log(self) -> float:
+        """The log's part in all."""
+        return float(self.shares[0].sum())
+
+    @property
+    def log_bias(self) -> float:
+        """Typical bias of a model's mean outcome in the log, in outcome units."""
+        return float(np.sqrt(self.parts.bias_model + self.parts.bias_proxies))
+
+    @property
+    def reason(self) -> str:
+        """Why the log got as much as it got, in one sentence."""
+        size = f"{self.log_bias:.2f}"
+        if self.log_bias < SLIGHT:
+            return f"Where both speak, log and experiment agree: the log's bias on a model is about {size}."
+        if self.log_bias < GRAVE:
+            return f"The log leans a little: its bias on a model is about {size}, so it counts for less."
+        return f"The experiment contradicts the log: its bias on a model is about {size}, so it is mostly set aside."
+
+
+def weigh(prepared: PreparedAuto, cells: Cells, balance: float, samples: Sequence[IntArray]) -> Trust:
+    """Shares of the fit to all experiment rows, and their spread over resampled ones."""
+    everything = np.arange(len(prepared.experiment))
+    first, *others = (_shares(prepared.shares(train), cells, balance) for train in (everything, *samples))
+    spread = np.std(others, axis=0, ddof=1) if len(others) > 1 else np.full_like(first, np.nan)
+    return Trust(first, np.asarray(spread), prepared.parts)
+
+
+def _shares(pair: tuple[RewardFit, RewardFit], cells: Cells, balance: float) -> FloatArray:
+    split = np.array([[_leads(part) for part in _views(fit, cells, balance)] for fit in pair])
+    whole = split.sum(axis=(0, 1))
+    variance = float(np.vdot(whole, whole))
+    if variance == 0:
+        return np.zeros(split.shape[:2])
+    return np.asarray(np.tensordot(split, whole, axes=([2, 3], [0, 1])) / variance)
+
+
+def _views(fit: RewardFit, cells: Cells, balance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The reward on every cell as text, proxies and the model alone see it."""
+    rows = cells.rows(balance)
+    nothing = np.zeros((len(cells.contexts), cells.models))
+    text = nothing if fit.phi_coef is None else cells.average(np.asarray(rows.phi @ fit.phi_coef))
+    proxies = nothing if fit.psi_coef is None else cells.average(rows.proxies @ fit.psi_coef)
+    effect = nothing.copy()
+    if fit.by_model is not None:
+        known = min(cells.models, len(fit.by_model))
+        effect[:, :known] = fit.by_model[:known]
+    return text, proxies, effect
+
+
+def _leads(q: FloatArray) -> FloatArray:
+    """What tells models apart: the reward less its mean over the models of each context."""
+    return np.asarray(q - q.mean(axis=1, keepdims=True))
