@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import Rows, stack
-from deconfound.linalg import likeliest_sizes
+from deconfound.linalg import likeliest_sizes, one_blas_thread
 from deconfound.reward.base import Sources
 from deconfound.reward.parts import PARTS, Parts, Placed, Scale
 
@@ -37,9 +37,9 @@ def learn_parts(sources: Sources) -> Parts:
     shares = np.array([EXPECTED_REWARD] * 4 + [EXPECTED_BIAS] * 4 + [1.0])
     there = _there(sources, log)
     sizes = np.zeros(len(PARTS))
-    sizes[there], _ = likeliest_sizes(
-        [kernel for kernel, used in zip(listed, there, strict=True) if used], target, variance * shares[there], SPREAD
-    )
+    used = [kernel for kernel, possible in zip(listed, there, strict=True) if possible]
+    with one_blas_thread():
+        sizes[there], _ = likeliest_sizes(used, target, variance * shares[there], SPREAD)
     return Parts.of(sizes)
 
 

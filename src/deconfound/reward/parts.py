@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray, Matrix, Rows
+from deconfound.errors import UsageError
 from deconfound.linalg import sparse_product
+from deconfound.reward.base import require_positive
 from deconfound.stored import StoredRows
 
 
@@ -30,6 +32,13 @@ class Parts:
     bias_model: float
     bias_level: float
     noise: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            size = getattr(self, field.name)
+            if not (np.isfinite(size) and size >= 0):
+                raise UsageError(f"{field.name} must be a variance, zero or more, not {size!r}.")
+        require_positive("noise", self.noise)
 
     @property
     def reward(self) -> FloatArray:
