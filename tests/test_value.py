@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value import Values, direct, doubly_robust, experiment_alone, raw_log
+from deconfound.value import Values, direct, doubly_robust, raw_log
 
 MODELS = ("ant", "bee", "cat")
 
@@ -198,21 +198,31 @@ def test_the_raw_log_is_each_models_mean_with_its_textbook_error() -> None:
     assert np.abs(found.covariance - np.diag(np.diag(found.covariance))).max() < 1e-15
 
 
-def test_the_experiment_alone_weighs_outcomes_by_how_rarely_their_model_was_drawn() -> None:
-    """Normalised weights, linearised: influence_j = w_j (y_j - mean) / mean(w), summed by cluster."""
-    t = table(rows=60)
-    found = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster)
-    influence = np.zeros((60, 3))
-    for a in range(3):
-        weight = np.where(t.model == a, 1 / t.propensity, 0.0)
-        mean = np.average(t.outcome, weights=weight)
-        assert found.estimate[a] == pytest.approx(mean)
-        influence[:, a] = weight * (t.outcome - mean) / weight.mean()
-    np.testing.assert_allclose(found.covariance, naive_covariance(influence, t.cluster), atol=1e-12)
-
-
 def test_a_model_that_never_occurs_has_no_estimate_and_stands_last() -> None:
     found = raw_log(MODELS, np.array([0, 0, 2, 2]), np.array([0.0, 0.4, 1.0, 0.5]))
     assert np.isnan(found.estimate[1])
     assert found.ranking() == ("cat", "ant", "bee")
     assert found.interval()[1].tolist() == [0.0, 1.0]
+
+
+def test_refits_add_their_own_spread_to_that_of_the_contexts() -> None:
+    """Welch's degrees of freedom: (c + r)^2 / (c^2 / (rows - 1) + r^2 / (refits - 1))."""
+    t, rng = table(), np.random.default_rng(1)
+    refits = 0.5 + 0.05 * rng.normal(size=(20, 3))
+    found, plain = direct(MODELS, t.q, refits=refits), direct(MODELS, t.q)
+    np.testing.assert_allclose(found.estimate, plain.estimate)
+    np.testing.assert_allclose(found.covariance, plain.covariance + np.cov(refits.T), atol=1e-15)
+    contexts, fitted = plain.error[0] ** 2, refits[:, 0].var(ddof=1)
+    assert found.freedom is not None
+    assert found.freedom[0] == pytest.approx((contexts + fitted) ** 2 / (contexts**2 / 39 + fitted**2 / 19))
+    assert (found.half_width() > plain.half_width()).all()
+
+
+def test_refits_that_never_differ_leave_the_contexts_alone_and_one_refit_is_refused() -> None:
+    t = table()
+    same = direct(MODELS, t.q, refits=np.full((5, 3), 0.5))
+    np.testing.assert_allclose(same.covariance, direct(MODELS, t.q).covariance)
+    with pytest.raises(UsageError, match="two refits"):
+        direct(MODELS, t.q, refits=np.full((1, 3), 0.5))
+    with pytest.raises(UsageError, match="refits must have"):
+        direct(MODELS, t.q, refits=np.full((5, 2), 0.5))
