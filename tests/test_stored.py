@@ -9,8 +9,9 @@ from scipy import sparse
 from deconfound.bench.outputs import hash_pairs
 from deconfound.design import Rows, collapse, stack
 from deconfound.linalg import ridge
-from deconfound.linalg.rational import rational_ritz
-from deconfound.reward import FAMILIES, Cvci
+from deconfound.linalg.rational import RESIDUAL, rational_ritz
+from deconfound.reward import FAMILIES, Cvci, Sources
+from deconfound.reward.cvci import POOLINGS
 from deconfound.stored import make_store, triangular_store
 from deconfound.tune import tune
 
@@ -91,21 +92,96 @@ def test_a_large_store_goes_through_the_rational_basis_and_agrees(drawn, monkeyp
     np.testing.assert_allclose(found.fit.predict(stored_fresh), expected.fit.predict(fresh), atol=1e-8)
 
 
+def spread_kernel(rng, rows, smallest):
+    """A positive definite matrix whose eigenvalues spread evenly over the decades up to one."""
+    turn = np.linalg.qr(rng.standard_normal((rows, rows)))[0]
+    return (turn * np.geomspace(smallest, 1.0, rows)) @ turn.T
+
+
 def test_the_rational_basis_serves_all_shifts_between_its_ends():
     """A spectrum over six decades, a block of six vectors: far fewer directions than rows, errors near rounding."""
     rng = np.random.default_rng(0)
-    turn = np.linalg.qr(rng.standard_normal((300, 300)))[0]
-    kernel = (turn * np.geomspace(1e-6, 1.0, 300)) @ turn.T
-    start = kernel @ rng.standard_normal((300, 6))
+    kernel = spread_kernel(rng, 600, 1e-6)
+    start = kernel @ rng.standard_normal((600, 6))
     values, vectors = rational_ritz(kernel, start, 1e-4)
-    assert vectors.shape[1] < 120
+    assert vectors.shape[1] < 200
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-12)
-    for shift in (1e-4, 1e-3, 0.07, 1.0):
-        exact = start.T @ np.linalg.solve(kernel + shift * np.eye(300), start)
+    for shift in np.geomspace(1e-4, 1.0, 30):
+        exact = start.T @ np.linalg.solve(kernel + shift * np.eye(600), start)
         placed = vectors.T @ start
         np.testing.assert_allclose(
             (placed.T / (values + shift)) @ placed, exact, rtol=1e-9, atol=1e-9 * abs(exact).max()
         )
+
+
+def test_the_rational_basis_leaves_a_small_residual_at_every_shift():
+    """Not only where the loop looks: between its checks the residual may be larger, but not by an order."""
+    rng = np.random.default_rng(4)
+    kernel = spread_kernel(rng, 500, 1e-6)
+    start = kernel @ rng.standard_normal((500, 4))
+    values, vectors = rational_ritz(kernel, start, 2e-5)
+    for shift in np.geomspace(2e-5, 10.0, 60):
+        solution = vectors @ ((vectors.T @ start) / (values + shift)[:, None])
+        left = start - kernel @ solution - shift * solution
+        assert (np.linalg.norm(left, axis=0) < 10 * RESIDUAL * np.linalg.norm(start, axis=0)).all()
+
+
+def test_shifts_too_small_for_single_precision_are_factored_in_double():
+    """At 1e-10 of the norm a factor in single precision does not even exist."""
+    rng = np.random.default_rng(2)
+    kernel = spread_kernel(rng, 120, 1e-12)
+    start = kernel @ rng.standard_normal((120, 3))
+    values, vectors = rational_ritz(kernel, start, 1e-10)
+    placed = vectors.T @ start
+    for shift in (1e-10, 1e-6, 1e-2):
+        exact = start.T @ np.linalg.solve(kernel + shift * np.eye(120), start)
+        np.testing.assert_allclose((placed.T / (values + shift)) @ placed, exact, rtol=1e-7)
+
+
+def test_the_rational_basis_of_nothing_is_empty():
+    values, vectors = rational_ritz(np.eye(5), np.zeros((5, 2)), 1e-3)
+    assert values.shape == (0,)
+    assert vectors.shape == (5, 0)
+
+
+@pytest.fixture(scope="module")
+def long_log():
+    """A log of 20,000 rows over 450 outputs with words as frequent as words are, and fresh outputs."""
+    rng = np.random.default_rng(8)
+    words = (rng.pareto(0.7, size=(500, 60)) * 3).astype(np.int64) % 2000
+    phi = sparse.csr_matrix((np.ones(words.size), (np.repeat(np.arange(500), 60), words.ravel())), shape=(500, 2000))
+    phi = sparse.csr_matrix(phi / np.sqrt(phi.multiply(phi).sum(axis=1)))
+    kernel = (phi @ phi.T).toarray()
+    store, place = make_store(kernel[:450, :450])
+    psi = rng.standard_normal((500, 3))
+    liking = 1.0 / (1.0 + np.exp(-8.0 * (phi @ rng.standard_normal(2000)) - psi[:, 0]))
+    index = rng.choice(450, size=20_000, p=rng.dirichlet(np.ones(450)))
+    tried = rng.integers(450, size=60)
+    log = Rows(store.rows(index), psi[index], (liking[index] + rng.random(20_000)) / 2.0)
+    experiment = Rows(store.rows(tried), psi[tried], (liking[tried] + rng.random(60)) / 2.0, rng.integers(6, size=60))
+    return log, experiment, Rows(kernel[450:, :450] @ place, psi[450:])
+
+
+def test_predictions_from_the_rational_basis_are_those_of_the_full_eigendecomposition(long_log, monkeypatch):
+    """At the penalties of a benchmark, 1 / rows of the log up to 1 / rows of the experiment, for any pooling weight.
+
+    Rows that neither source has are the hard part: what the basis gets right to the square is only what it was
+    started from.
+    """
+    log, experiment, fresh = long_log
+    candidates = [Cvci(pooling, penalty) for penalty in (1 / 20_000, 1e-3, 1 / 60) for pooling in POOLINGS]
+    every = np.arange(len(experiment))
+
+    def predictions():
+        prepared = Cvci.prepare(Sources(log, experiment), candidates)
+        prepared.predict(candidates[0], [every])
+        return [prepared.fit(one, every).predict(fresh) for one in candidates]
+
+    exact = predictions()
+    monkeypatch.setattr("deconfound.linalg.factored.STORED", 10)
+    found = predictions()
+    assert not np.array_equal(found, exact)
+    np.testing.assert_allclose(found, exact, atol=1e-6)
 
 
 def test_a_decomposition_is_made_again_only_for_other_rows_or_weights(drawn, monkeypatch):

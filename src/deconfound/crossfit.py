@@ -48,6 +48,7 @@ class CrossFit(Generic[F]):
     final: Fitted[F]
     q: FloatArray  # (n, k) replayed reward on each experiment row's context
     prediction: FloatArray  # (n,) reward of each experiment row's own output
+    everywhere: FloatArray  # (contexts, k) mean of the folds' rewards on every replayed context
     replicates: tuple[RewardFit, ...]  # refits on bootstrapped contexts, hyperparameters kept
     trust: Trust | None = None  # what the fit is made of, where the family can tell
 
@@ -72,13 +73,13 @@ def cross_fit(
     progress(f"tuning {family.name}", 0.0)
     *parts, final = fitter.fit([*subsets, np.arange(rows)])
     progress("replaying", 0.0)
-    q, prediction = _out_of_fold(material, cuts, parts or [final] * len(cuts))
+    q, prediction, everywhere = _out_of_fold(material, cuts, parts or [final] * len(cuts))
     progress("refitting", 0.0)
     samples = fitter.samples() if family.learns_from_experiment else []
     replicates = tuple(fitter.prepared(final.balance).fit(final.tuned.estimator, sample) for sample in samples)
     ready = fitter.prepared(final.balance)
     trust = weigh(ready, material.cells, final.balance, samples) if isinstance(ready, PreparedAuto) else None
-    return CrossFit(final, q, prediction, replicates, trust)
+    return CrossFit(final, q, prediction, everywhere, replicates, trust)
 
 
 def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
@@ -90,16 +91,20 @@ def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
     return cuts
 
 
-def _out_of_fold(material: Material, cuts: Sequence[Fold], fits: Sequence[Fitted[F]]) -> tuple[FloatArray, FloatArray]:
+def _out_of_fold(
+    material: Material, cuts: Sequence[Fold], fits: Sequence[Fitted[F]]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     trial, cells = material.trial, material.cells
     q = np.empty((len(trial.outcome), len(material.models)))
     prediction = np.empty(len(trial.outcome))
+    everywhere = np.zeros((len(cells.contexts), len(material.models)))
     for cut, fit in zip(cuts, fits, strict=True):
         held_out = cut.held_out
         average = cells.q(fit.reward, fit.balance)
+        everywhere += average / len(cuts)
         q[held_out] = average[trial.context[held_out]]
         prediction[held_out] = fit.reward.predict(material.sources(fit.balance).experiment.take(held_out))
-    return q, prediction
+    return q, prediction, everywhere
 
 
 @dataclass(frozen=True, slots=True)

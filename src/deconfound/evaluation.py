@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
+from deconfound.alarm import alarm
 from deconfound.crossfit import CrossFit, Progress, cross_fit
-from deconfound.data import Study, Table
-from deconfound.errors import EvidenceError, UsageError
+from deconfound.data import Study, Table, closest, quoted
+from deconfound.design import FloatArray
+from deconfound.diagnose import check
+from deconfound.diagnose.alignment import REPLAY
+from deconfound.diagnose.target import target_weights
+from deconfound.errors import EvidenceError, Finding, UsageError
 from deconfound.features import Features
 from deconfound.linalg import one_blas_thread
 from deconfound.material import Material, coded
-from deconfound.recommend import Policy
+from deconfound.recommend import Policy, calibrate
 from deconfound.report import Choice, Counts, Result
-from deconfound.reward import EVERY, FAMILIES, Family
-from deconfound.value import FEWEST, direct, doubly_robust, experiment_alone, raw_log
+from deconfound.reward import EVERY, FAMILIES, Auto, Family
+from deconfound.routing import Routing, routing
+from deconfound.value import FEWEST, Values, direct, experiment_alone, powered, raw_log, shrunk
 
 CROSS_FITS = 5
 METHODS = ("doubly robust", "direct")
@@ -26,7 +34,7 @@ def _silent(stage: str, done: float) -> None:
     """Tell nobody."""
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     study: Study,
     family: str | Family = "auto",
     level: float = 0.95,
@@ -35,20 +43,33 @@ def evaluate(
     features: Features | None = None,
     balance: float | None = None,
     method: str = "doubly robust",
+    target: pa.Table | None = None,
+    cost: Mapping[str, float] | None = None,
     progress: Progress = _silent,
 ) -> Result:
-    """The value of each model with intervals, a recommendation per context, and what the raw log would have said.
+    """The value of each model with intervals, a recommendation per context, and every check of an assumption.
 
     ``family`` is "auto", which weighs both sources by their likelihood, one of the six, a variant, or a family object
     whose hyperparameters then serve as the defaults of its grid. ``balance`` fixes the share of the surface
-    statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself.
+    statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself. ``target`` holds the
+    contexts that values are wanted for, if not the experiment's. ``cost`` is what one output of a model costs, in
+    units of the outcome; recommendations and routing are then net of it.
     """
     return evaluate_families(
-        study, [family], level, seed, features=features, balance=balance, method=method, progress=progress
+        study,
+        [family],
+        level,
+        seed,
+        features=features,
+        balance=balance,
+        method=method,
+        target=target,
+        cost=cost,
+        progress=progress,
     )[0]
 
 
-def evaluate_families(
+def evaluate_families(  # noqa: PLR0913
     study: Study,
     families: Sequence[str | Family] = PAPER_SIX,
     level: float = 0.95,
@@ -57,23 +78,46 @@ def evaluate_families(
     features: Features | None = None,
     balance: float | None = None,
     method: str = "doubly robust",
+    target: pa.Table | None = None,
+    cost: Mapping[str, float] | None = None,
     progress: Progress = _silent,
 ) -> tuple[Result, ...]:
-    """``evaluate`` for several families that share features and factorizations."""
+    """``evaluate`` for several families that share features, factorizations and checks."""
     named = [_family(family) for family in families]
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     if not 0.0 < level < 1.0:
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
+    paid = None if cost is None else _costs(study, cost)
     _enough(study)
     progress("reading texts", 0.0)
     with one_blas_thread():
         material = Material.of(study, features or Features())
+        checked = check(study, seed=seed, level=level, target=target, material=material, progress=progress)
+        weights = None if target is None else target_weights(material, study, target, seed)
+        aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
         results = []
         for each in named:
             fitted = cross_fit(material, each, CROSS_FITS, seed, balance, progress)
-            results.append(_result(study, material, fitted, level, seed, method))
+            results.append(_result(study, material, fitted, aims))
     return tuple(results)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aims:
+    """What is asked of every family alike."""
+
+    level: float
+    seed: int
+    method: str
+    cost: FloatArray | None  # (k,)
+    weight: FloatArray | None  # (n,) of experiment rows, for a target population
+    checked: tuple[Finding, ...]
+
+    @property
+    def may_look_elsewhere(self) -> bool:
+        """Whether contexts replayed beyond the experiment's were seen to be of the same kind."""
+        return self.weight is None and any(f.check == REPLAY.check and f.verdict == "pass" for f in self.checked)
 
 
 def _family(family: str | Family) -> Family:
@@ -85,6 +129,14 @@ def _family(family: str | Family) -> Family:
     return known[family]()
 
 
+def _costs(study: Study, cost: Mapping[str, float]) -> FloatArray:
+    for name in cost:
+        if name not in study.models:
+            near = closest(name, study.models) or "."
+            raise UsageError(f"cost: there is no model {quoted(name)}{near} There are {', '.join(study.models)}.")
+    return np.array([float(cost.get(name, 0.0)) for name in study.models])
+
+
 def _enough(study: Study) -> None:
     _, model = coded(study.experiment.table["model"], (*study.models, *study.others))
     if np.bincount(model, minlength=len(study.models))[: len(study.models)].max() < FEWEST:
@@ -94,27 +146,86 @@ def _enough(study: Study) -> None:
         )
 
 
-def _result(study: Study, material: Material, fitted: CrossFit[Family], level: float, seed: int, method: str) -> Result:
-    trial, final = material.trial, fitted.final
-    corrected = doubly_robust(
-        study.models, fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster
-    )
-    plain = direct(study.models, fitted.q, trial.cluster)
-    policy = Policy(study.models, final.balance, final.reward, fitted.replicates, corrected.covariance)
-    _, log_model = coded(study.log.table["model"], (*study.models, *study.others))
+def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _Aims) -> Result:
+    trial, final, models = material.trial, fitted.final, study.models
+    unbiased, plain = _values(material, fitted, aims)
+    leaning = isinstance(final.tuned.estimator, Auto)
+    values = shrunk(unbiased, plain.estimate) if leaning else unbiased
+    policy = _policy(material, fitted, unbiased, aims.cost)
+    _, log_model = coded(study.log.table["model"], (*models, *study.others))
+    logged = raw_log(models, log_model, study.log.table["outcome"].to_numpy())
+    alone = experiment_alone(models, trial.model, trial.outcome, trial.propensity, trial.cluster, weight=aims.weight)
     return Result(
-        values=corrected if method == "doubly robust" else plain,
+        values=values if aims.method == "doubly robust" else plain,
         direct=plain,
-        experiment=experiment_alone(study.models, trial.model, trial.outcome, trial.propensity, trial.cluster),
-        raw_log=raw_log(study.models, log_model, study.log.table["outcome"].to_numpy()),
-        recommendations=policy.recommend(material.cells, level),
-        findings=(*study.findings, *material.featurizer.findings),
+        experiment=alone,
+        raw_log=logged,
+        recommendations=policy.recommend(material.cells, aims.level),
+        routing=_routing(material, fitted, aims),
+        alarm=alarm(logged, unbiased, aims.level),
+        findings=(*study.findings, *material.featurizer.findings, *aims.checked),
         choice=Choice(final.tuned.estimator, final.tuned.mode, final.balance, material.featurizer.psi_source),
+        trust=fitted.trust,
         counts={table.role: _counts(table, study) for table in (study.log, study.experiment, study.replay)},
         policy=policy,
         featurizer=material.featurizer,
-        level=level,
-        seed=seed,
+        level=aims.level,
+        seed=aims.seed,
+    )
+
+
+def _values(material: Material, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:
+    """The unbiased values, and the reward's own."""
+    trial, models, cells = material.trial, material.models, material.cells
+    beyond = np.setdiff1d(np.arange(len(cells.contexts)), trial.context)
+    unbiased = powered(
+        models,
+        fitted.q,
+        trial.model,
+        trial.outcome,
+        fitted.prediction,
+        trial.propensity,
+        trial.cluster,
+        elsewhere=fitted.everywhere[beyond] if aims.may_look_elsewhere and len(beyond) else None,
+        weight=aims.weight,
+    )
+    weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
+    balance = fitted.final.balance
+    refits = [weight @ cells.q(fit, balance)[trial.context] / len(weight) for fit in fitted.replicates]
+    weighted = fitted.q * weight[:, None]
+    return unbiased, direct(models, weighted, trial.cluster, refits=np.array(refits) if refits else None)
+
+
+def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, cost: FloatArray | None) -> Policy:
+    trial, final = material.trial, fitted.final
+    calibration = calibrate(
+        unbiased,
+        fitted.q,
+        trial.model,
+        trial.outcome,
+        trial.propensity,
+        trial.cluster,
+        cells=material.cells,
+        reward=final.reward,
+        balance=final.balance,
+    )
+    return Policy(
+        material.models, final.balance, final.reward, fitted.replicates, unbiased.covariance, calibration, cost
+    )
+
+
+def _routing(material: Material, fitted: CrossFit[Family], aims: _Aims) -> Routing:
+    trial = material.trial
+    return routing(
+        material.models,
+        fitted.q,
+        trial.model,
+        trial.outcome,
+        fitted.prediction,
+        trial.propensity,
+        trial.cluster,
+        cost=aims.cost,
+        level=aims.level,
     )
 
 

@@ -7,22 +7,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
+from numpy.typing import NDArray
+from scipy.special import ndtr, stdtr, stdtrit
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.errors import UsageError
 from deconfound.material import Cells
 from deconfound.metrics import choices
 from deconfound.reward import RewardFit
+from deconfound.value import Values
+from deconfound.value.estimators import check_rows, propensities, table
+from deconfound.value.joint import check_level
+from deconfound.value.own import ROUNDING, summed
 
 Verdict = Literal["clear", "cannot tell"]
+
+UNSEEN = 0.1
+"""Share of the unexplained variance of outcomes that is taken for what a model is worth on just this context.
+
+One outcome a context cannot tell that from luck, so this is an assumption and not an estimate. In the demo it is 0.04.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """One context's best model and how sure that is.
 
-    ``margin`` is its lead over the runner-up. The verdict is "cannot tell" where the margin's interval covers zero;
-    the model is then only the better guess.
+    ``margin`` is its lead over the runner-up as far as outcomes bear it out, net of cost. ``error`` is the probability
+    that any other model is better here; the verdict is "clear" where that is at most 1 - level, and so, on average, at
+    most that share of clear contexts have another best model. Otherwise the model is only the better guess.
+    ``regret`` bounds the loss to expect against the context's best model.
     """
 
     context_id: str
@@ -35,6 +49,33 @@ class Recommendation:
     margin_low: float
     margin_high: float
     verdict: Verdict
+    error: float = 1.0
+    regret: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How far randomized outcomes bear out what a reward says of single contexts.
+
+        lead of a over b on x = centre_a - centre_b + slope * (deviation_a - deviation_b),  deviation = q(x) - average
+
+    The unbiased values say who leads on average; the reward only says where the lead is larger or smaller, and
+    ``slope`` is how much of that came true on contexts the reward had not seen.
+    """
+
+    centre: FloatArray  # (k,) unbiased values
+    average: FloatArray  # (k,) mean of q over the study's contexts
+    slope: float  # in [0, 1]
+    slope_error: float  # infinite where outcomes say nothing of it
+    noise: FloatArray  # (k,) variance of the reward between two draws of one context
+    unseen: float  # variance of a model's value between contexts that the reward does not see
+    freedom: FloatArray  # (k,) degrees of freedom behind all that
+
+    @classmethod
+    def trusting(cls, count: int) -> Calibration:
+        """The reward at its word: what a policy without a calibration goes by. It is wrong more often than it says."""
+        nothing = np.zeros(count)
+        return cls(nothing, nothing, 1.0, 0.0, nothing, 0.0, np.full(count, np.inf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +87,27 @@ class Policy:
     reward: RewardFit
     replicates: tuple[RewardFit, ...]
     covariance: FloatArray  # (k, k) of the doubly robust values
+    calibration: Calibration | None = None
+    cost: FloatArray | None = None  # (k,) in outcome units; recommendations are by q - cost
 
     def recommend(self, cells: Cells, level: float) -> tuple[Recommendation, ...]:
-        """The best model of each replayed context.
+        """The best model of each replayed context; the verdict on one does not depend on the others.
 
-        A lead's variance is the spread of the refits plus that of the two models' average difference: a reward
-        borrowed from the log hardly moves between refits, and yet its lead on one context cannot be known better
-        than the experiment knows the lead on average. A family that never looks at the experiment has no refits
-        and so can tell nothing.
+        A family that never looks at the experiment has no refits and so can tell nothing.
         """
+        check_level(level)
+        price = prices(self.models, self.cost)
         q = cells.q(self.reward, self.balance)
         refits = [cells.q(fit, self.balance) for fit in self.replicates]
-        spread = _Spread.of(q, refits, self.covariance, level)
-        return tuple(self._one(cells.contexts[i], q[i], spread, i) for i in range(len(q)))
+        known = self.calibration or Calibration.trusting(len(self.models))
+        leads = _Leads.of(q, refits, self.covariance, known, price, _draws(cells))
+        return tuple(self._one(cells.contexts[i], q[i], leads, i, level) for i in range(len(q)))
 
-    def _one(self, context_id: str, q: FloatArray, spread: _Spread, at: int) -> Recommendation:
-        best, second = spread.best[at], spread.second[at]
-        margin, half, give = float(q[best] - q[second]), float(spread.margin[at]), float(spread.q[at])
-        low, high = max(margin - half, -1.0), min(margin + half, 1.0)
+    def _one(self, context_id: str, q: FloatArray, leads: _Leads, at: int, level: float) -> Recommendation:
+        best, second = leads.best[at], leads.second[at]
+        margin, error = float(leads.lead[at, second]), float(leads.wrong[at])
+        half = leads.half(at, second, level)
+        give = leads.half(at, best, level)
         return Recommendation(
             context_id,
             self.models[best],
@@ -72,34 +116,209 @@ class Policy:
             min(float(q[best]) + give, 1.0),
             self.models[second],
             margin,
-            low,
-            high,
-            "clear" if low > 0 else "cannot tell",
+            max(margin - half, min(-1.0, margin)),
+            min(margin + half, max(1.0, margin)),
+            "clear" if error <= 1 - level else "cannot tell",
+            error,
+            float(leads.regret[at]),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """Best and second model of each context with the half-widths of their value and lead."""
+def prices(models: Sequence[str], cost: FloatArray | None) -> FloatArray:
+    """Cost of each model in outcome units (k,), nothing unless given."""
+    if cost is None:
+        return np.zeros(len(models))
+    found = np.asarray(cost, dtype=np.float64)
+    if found.shape != (len(models),) or not np.isfinite(found).all():
+        raise UsageError(f"cost must hold one finite number, in outcome units, for each of the {len(models)} models.")
+    return found
 
-    best: IntArray
-    second: IntArray
-    q: FloatArray
-    margin: FloatArray
+
+def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers name them)
+    values: Values,
+    q: FloatArray,
+    model: IntArray,
+    outcome: FloatArray,
+    propensity: FloatArray | None = None,
+    cluster: IntArray | None = None,
+    *,
+    cells: Cells,
+    reward: RewardFit,
+    balance: float,
+    unseen: float = UNSEEN,
+) -> Calibration:
+    """Learn from out-of-fold rewards how far the final ``reward`` may be believed on one context.
+
+        outcome_j = level of model_j + common * (mean deviation of q_j) + slope * (what is left for model_j) + luck
+
+    by least squares weighted with 1 / propensity. What all models share on a context is no reason to prefer one, so it
+    has a coefficient of its own. ``q`` (n, k) is averaged over replay draws that are not row j's own output: a reward
+    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased ones.
+    """
+    models = values.models
+    q = table(models, q)
+    check_rows(len(q), {"model": model, "outcome": outcome})
+    chance = propensities(models, model, propensity)
+    rows = np.arange(len(q)) if cluster is None else np.asarray(cluster)
+    check_rows(len(q), {"cluster": rows})
+    model, outcome = np.asarray(model), np.asarray(outcome, dtype=np.float64)
+    if not 0.0 <= unseen <= 1.0:
+        raise UsageError(f"unseen is a share of variance in [0, 1], not {unseen!r}.")
+    if not (np.isfinite(q).all() and np.isfinite(outcome).all()):
+        raise UsageError("q or outcome holds NaN or infinity; every entry must be a finite number.")
+    mine = (model >= 0) & (model < len(models))
+    borne = _Borne.of((q - q.mean(axis=0))[mine], model[mine], outcome[mine], 1 / chance[mine], rows[mine])
+    slope = float(np.clip(borne.slope, 0.0, 1.0))
+    final = cells.q(reward, balance)
+    free = np.full(len(models), np.inf) if values.freedom is None else values.freedom
+    return Calibration(
+        centre=values.estimate if values.centre is None else values.centre,
+        average=final.mean(axis=0),
+        slope=slope,
+        slope_error=borne.error,
+        noise=_noise(cells, reward.shown(cells.rows(balance)), (final - final.mean(axis=1, keepdims=True)).var(axis=0)),
+        unseen=unseen * borne.rest,
+        freedom=np.minimum(free, borne.freedom),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Borne:
+    """How much of the reward's differences between contexts came true."""
+
+    slope: float
+    error: float
+    rest: float  # variance of outcomes that nothing explains
+    freedom: float
 
     @classmethod
-    def of(cls, q: FloatArray, refits: Sequence[FloatArray], covariance: FloatArray, level: float) -> _Spread:
-        at = np.arange(len(q))
-        best = choices(q)
-        others = q.copy()
-        others[at, best] = -np.inf
-        second = choices(others)
-        if len(refits) < 2:
-            return cls(best, second, np.ones(len(q)), np.full(len(q), 2.0))
-        stacked = np.stack(refits)  # (refits, contexts, models)
-        quantile = float(stdtrit(len(refits) - 1, 0.5 + level / 2))
-        lead = stacked[:, at, best] - stacked[:, at, second]
+    def of(
+        cls, deviation: FloatArray, model: IntArray, outcome: FloatArray, weight: FloatArray, cluster: IntArray
+    ) -> _Borne:
+        """Regress on what is left of the deviation after levels and shared part, errors clustered."""
+        shared = deviation.mean(axis=1)
+        own = deviation[np.arange(len(model)), model] - shared
+        taken = np.column_stack([model[:, None] == np.unique(model), shared]).astype(np.float64)
+        root = np.sqrt(weight * len(weight) / weight.sum()) if len(weight) else weight
+        known, wanted = (_left(root[:, None] * taken, root * column) for column in (own, outcome))
+        squares = float(known @ known)
+        _, code = np.unique(cluster, return_inverse=True)
+        groups = int(code.max(initial=-1)) + 1
+        freedom = float(groups - taken.shape[1] - 1)
+        rows = len(model) - taken.shape[1] - 1
+        slope = float(known @ wanted) / squares if squares > ROUNDING else 0.0
+        left = wanted - slope * known
+        if freedom < 1 or squares <= ROUNDING:
+            return cls(0.0, np.inf, float(left @ left) / rows if rows > 0 else 0.25, max(freedom, 1.0))
+        moved = summed((known * left)[:, None], code, groups)
+        error = float(np.sqrt((moved**2).sum() * groups / freedom)) / squares
+        return cls(slope, error, float(left @ left) / rows, freedom)
+
+
+def _left(taken: FloatArray, column: FloatArray) -> FloatArray:
+    """What of a column least squares cannot explain."""
+    return np.asarray(column - taken @ np.linalg.lstsq(taken, column, rcond=None)[0])
+
+
+def _draws(cells: Cells) -> FloatArray:
+    """Draws of each cell (contexts, k)."""
+    cell = cells.context * cells.models + cells.model
+    count = np.bincount(cell, minlength=len(cells.contexts) * cells.models)
+    return count.reshape(-1, cells.models).astype(np.float64)
+
+
+def _noise(cells: Cells, reward: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Variance of the reward between draws of one context (k,).
+
+    A model with one draw everywhere hides it; ``otherwise``, the variance between contexts, then stands for it.
+    """
+    draws, mean = _draws(cells), cells.average(reward)
+    apart = (reward[cells.blocks.pair] - mean[cells.context, cells.model]) ** 2
+    spare = (draws - (draws > 0)).sum(axis=0)
+    total = np.bincount(cells.model, weights=apart, minlength=cells.models)
+    return np.where(spare > 0, total / np.maximum(spare, 1.0), otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leads:
+    """Leads of each context's best model over the others, and what may be wrong with them."""
+
+    best: IntArray  # (n,)
+    second: IntArray  # (n,)
+    lead: FloatArray  # (n, k)
+    spread: FloatArray  # (n, k) standard error of the lead; in the best model's own column that of its q
+    freedom: FloatArray  # (n, k)
+    wrong: FloatArray  # (n,) probability that another model is better
+    regret: FloatArray  # (n,)
+
+    @classmethod
+    def of(
+        cls,
+        q: FloatArray,
+        refits: Sequence[FloatArray],
+        covariance: FloatArray,
+        known: Calibration,
+        price: FloatArray,
+        draws: FloatArray,
+    ) -> _Leads:
+        """A lead's variance adds up
+
+        - the error of the average lead, which no lead on one context can be known better than,
+        - that of the slope, and of the reward as far as it is believed: between refits and between draws,
+        - what differs between contexts and no reward sees.
+        """
+        at, best = np.arange(len(q)), choices(q - price)
+        rest = q - price
+        rest[at, best] = -np.inf
         own = np.diag(covariance)
-        apart = own[best] + own[second] - 2 * covariance[best, second]
-        value = np.sqrt(stacked[:, at, best].var(axis=0, ddof=1) + own[best])
-        return cls(best, second, quantile * value, quantile * np.sqrt(lead.var(axis=0, ddof=1) + np.maximum(apart, 0)))
+        part, central = q - known.average, known.centre - price
+        further = part[at, best][:, None] - part
+        lead = central[best][:, None] - central + known.slope * further
+        moved = _moved(refits, best, q.shape)
+        drawn = known.noise / np.maximum(draws, 1.0)
+        with np.errstate(invalid="ignore"):
+            believed = np.where(np.isinf(moved), np.inf, known.slope * (moved + drawn + drawn[at, best][:, None]))
+            average = own[best][:, None] + own - 2 * np.where(np.isfinite(covariance), covariance, 0.0)[best]
+            doubt = np.where(further == 0, 0.0, known.slope_error**2 * further**2)
+        variance = np.maximum(average, 0.0) + doubt + believed + 2 * known.unseen
+        variance[at, best] = own[best] + moved[at, best] + drawn[at, best]
+        spread = np.sqrt(variance)
+        freedom = np.minimum(np.minimum(known.freedom[best][:, None], known.freedom), max(len(refits) - 1, 1))
+        others = np.ones(q.shape, dtype=np.bool_)
+        others[at, best] = False
+        reach = 1.0 + price[best] - price.min()
+        regret = np.minimum(_loss(lead, spread, others), reach)
+        return cls(best, choices(rest), lead, spread, freedom, _wrong(lead, spread, freedom, others), regret)
+
+    def half(self, context: int, model: int, level: float) -> float:
+        """Half-width of one interval; two, the widest there is, where nothing is known."""
+        spread = self.spread[context, model]
+        return float(stdtrit(self.freedom[context, model], 0.5 + level / 2) * spread) if np.isfinite(spread) else 2.0
+
+
+def _moved(refits: Sequence[FloatArray], best: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    """Variance between refits of each lead (n, k), and of the best model's q in its own column; infinite without."""
+    if len(refits) < 2:
+        return np.full(shape, np.inf)
+    at, stacked = np.arange(shape[0]), np.stack(refits)
+    first = stacked[:, at, best]
+    found = (first[:, :, None] - stacked).var(axis=0, ddof=1)
+    found[at, best] = first.var(axis=0, ddof=1)
+    return np.asarray(found)
+
+
+def _wrong(lead: FloatArray, spread: FloatArray, freedom: FloatArray, others: NDArray[np.bool_]) -> FloatArray:
+    """Probability that any of the others leads instead (n,): at most the sum of each one's."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(lead == 0, 0.0, lead / spread)
+    return np.asarray(np.minimum(np.where(others, stdtr(freedom, -t), 0.0).sum(axis=1), 1.0))
+
+
+def _loss(lead: FloatArray, spread: FloatArray, others: NDArray[np.bool_]) -> FloatArray:
+    """Expected loss to the others (n,), at most the sum over them of E max(-lead, 0) under normal errors."""
+    sure = np.where(np.isfinite(spread), spread, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(lead == 0, 0.0, lead / sure)
+    density = np.exp(-0.5 * np.minimum(z**2, 1e3)) / np.sqrt(2 * np.pi)
+    loss = np.where(np.isfinite(spread), sure * density - lead * ndtr(-z), np.inf)
+    return np.asarray(np.where(others, np.maximum(loss, 0.0), 0.0).sum(axis=1))

@@ -61,7 +61,7 @@ class StoredRows:
 
     def __matmul__(self, other: FloatArray | Across) -> FloatArray:
         if isinstance(other, Across):
-            return self.store.kernel.take(self.index, axis=0).take(other.rows.index, axis=1)
+            return self.store.kernel[np.ix_(self.index, other.rows.index)]
         # The product with the whole store: equal rows get equal bits, which a product with chosen rows cannot promise.
         return np.asarray((self.store.coordinates @ other)[self.index])
 

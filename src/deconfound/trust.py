@@ -13,8 +13,8 @@ from deconfound.reward import Parts, PreparedAuto, RewardFit
 
 SOURCES = ("log", "experiment")
 VIEWS = ("text", "proxies", "model")
-SLIGHT, GRAVE = 0.02, 0.08
-"""Log biases of a model's mean, in outcome units, that are called slight and grave."""
+SLIGHT = 0.03
+"""A bias of the log, in outcome units, that hardly changes an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +39,24 @@ class Trust:
 
     @property
     def log_bias(self) -> float:
-        """Typical bias of a model's mean outcome in the log, in outcome units."""
-        return float(np.sqrt(self.parts.bias_model + self.parts.bias_proxies))
+        """Typical bias of the log between models, in outcome units."""
+        return float(np.sqrt(self.parts.bias_model + self.parts.bias_proxies + self.parts.bias_text))
 
     @property
     def reason(self) -> str:
         """Why the log got as much as it got, in one sentence."""
-        size = f"{self.log_bias:.2f}"
+        size, parts = f"about {self.log_bias:.2f}", self.parts
         if self.log_bias < SLIGHT:
-            return f"Where both speak, log and experiment agree: the log's bias on a model is about {size}."
-        if self.log_bias < GRAVE:
-            return f"The log leans a little: its bias on a model is about {size}, so it counts for less."
-        return f"The experiment contradicts the log: its bias on a model is about {size}, so it is mostly set aside."
+            return f"Where both speak, log and experiment agree (the log's bias is {size}), so the log is pooled."
+        if parts.bias_model > parts.bias_proxies + parts.bias_text:
+            return (
+                f"The log's bias ({size}) goes with the model that was used: the log's averages per model are held "
+                "back, what it teaches about outputs is kept."
+            )
+        return (
+            f"The log's bias ({size}) goes with what the outputs are like: the log counts for less, the experiment "
+            "for more."
+        )
 
 
 def weigh(prepared: PreparedAuto, cells: Cells, balance: float, samples: Sequence[IntArray]) -> Trust:

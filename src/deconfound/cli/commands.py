@@ -25,17 +25,7 @@ FOLDER, JSON, HTML = "", ".json", ".html"
 def evaluate(arguments: argparse.Namespace) -> int:
     """Three tables in, the answer out."""
     target = _target(arguments)
-    lo_hi = arguments.outcome_range
-    study = load(
-        log=arguments.log,
-        experiment=arguments.experiment,
-        replay=arguments.replay,
-        columns=_mapping(arguments.map),
-        outcome_range=None if lo_hi is None else (lo_hi[0], lo_hi[1]),
-        models=_names(arguments.models),
-        drop_missing=arguments.drop_missing,
-        incomplete="drop" if arguments.drop_incomplete else "error",
-    )
+    study = load_study(arguments)
     results = _results(study, arguments, _features(arguments, study))
     _show(results, arguments.json)
     if target is not None:
@@ -43,12 +33,27 @@ def evaluate(arguments: argparse.Namespace) -> int:
     return _exit_code(results)
 
 
+def load_study(arguments: argparse.Namespace) -> Study:
+    """The study that the file arguments name."""
+    lo_hi = arguments.outcome_range
+    return load(
+        log=arguments.log,
+        experiment=arguments.experiment,
+        replay=arguments.replay,
+        columns=mapping(arguments.map),
+        outcome_range=None if lo_hi is None else (lo_hi[0], lo_hi[1]),
+        models=_names(arguments.models),
+        drop_missing=arguments.drop_missing,
+        incomplete="drop" if arguments.drop_incomplete else "error",
+    )
+
+
 def recommend(arguments: argparse.Namespace) -> int:
     """A kept result and a replay of new contexts in, the best model of each out."""
     from deconfound.loading import load_replay
 
     result = Result.load(arguments.result)
-    replay = load_replay(arguments.replay, columns=_mapping(arguments.map), models=result.models)
+    replay = load_replay(arguments.replay, columns=mapping(arguments.map), models=result.models)
     rows = result.recommend(replay)
     if arguments.output is not None:
         write_recommendations(rows, Path(arguments.output))
@@ -110,14 +115,15 @@ def _features(arguments: argparse.Namespace, study: Study) -> Features:
     return Features(source=source, surface=not arguments.no_surface)
 
 
-def _mapping(pairs: Sequence[str]) -> dict[str, str]:
-    mapping = {}
+def mapping(pairs: Sequence[str]) -> dict[str, str]:
+    """What --map said: the user's column for each canonical name."""
+    columns = {}
     for pair in pairs:
         name, equals, column = pair.partition("=")
         if not (name and equals and column):
             raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quoted(pair)}.")
-        mapping[name] = column
-    return mapping
+        columns[name] = column
+    return columns
 
 
 def _names(models: str | None) -> list[str] | None:

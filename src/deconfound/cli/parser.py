@@ -27,7 +27,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _demo(commands)
     _evaluate(commands)
+    _check(commands)
     _recommend(commands)
+    _plan(commands)
     _bench(commands)
     return parser
 
@@ -48,18 +50,7 @@ def _evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         description="Tables are Parquet, CSV or JSONL files (the latter two also .gz and .zst).",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("--log", required=True, metavar="FILE", help="ordinary use: context, model, output, outcome")
-    parser.add_argument("--experiment", required=True, metavar="FILE", help="the same, with the model drawn at random")
-    parser.add_argument("--replay", required=True, metavar="FILE", help="every model's output on every context")
-    _columns(parser)
-    parser.add_argument(
-        "--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="scale outcomes from LO..HI to 0..1"
-    )
-    parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
-    parser.add_argument("--drop-missing", action="store_true", help="leave out rows without an outcome")
-    parser.add_argument(
-        "--drop-incomplete", action="store_true", help="leave out experiment contexts that lack some model's replay"
-    )
+    _tables(parser)
     _family(parser)
     parser.add_argument(
         "--features",
@@ -83,6 +74,36 @@ def _evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.set_defaults(run=_run_evaluate)
 
 
+def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="ask whether the tables can carry an answer",
+        description="Every assumption behind the values as a finding: pass, warn, fail or cannot tell.",
+        epilog=EXIT_CODES,
+    )
+    _tables(parser)
+    parser.add_argument("--target", metavar="FILE", help="the contexts that values are wanted for, if not those drawn")
+    parser.add_argument("--level", type=float, default=0.95, help="of the tests (default 0.95: warn at p < 0.05)")
+    parser.add_argument("--seed", type=int, default=0)
+    _talk(parser)
+    parser.set_defaults(run=_run_check)
+
+
+def _tables(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--log", required=True, metavar="FILE", help="ordinary use: context, model, output, outcome")
+    parser.add_argument("--experiment", required=True, metavar="FILE", help="the same, with the model drawn at random")
+    parser.add_argument("--replay", required=True, metavar="FILE", help="every model's output on every context")
+    _columns(parser)
+    parser.add_argument(
+        "--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="scale outcomes from LO..HI to 0..1"
+    )
+    parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows without an outcome")
+    parser.add_argument(
+        "--drop-incomplete", action="store_true", help="leave out experiment contexts that lack some model's replay"
+    )
+
+
 def _recommend(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("recommend", help="the best model for new contexts, from a kept result")
     parser.add_argument("result", metavar="DIR", help="what `deconfound evaluate -o DIR` kept")
@@ -91,6 +112,40 @@ def _recommend(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("-o", "--output", metavar="FILE", help="write .csv, .jsonl, .json or .parquet")
     _talk(parser)
     parser.set_defaults(run=_run_recommend)
+
+
+def _plan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "plan",
+        help="how many randomized rows a wish takes, before any label is spent",
+        description="From a log and a replay, better with a pilot experiment; or from bare numbers: --models 8 "
+        "--spread 0.4. Without a wish, what 5 to 1000 rows a model will give.",
+        epilog=EXIT_CODES,
+    )
+    for name, what in (("log", "ordinary use"), ("replay", "every model's outputs"), ("experiment", "a pilot")):
+        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    parser.add_argument("--models", metavar="N|A,B,...", help="how many models, or with files which of them")
+    parser.add_argument("--spread", type=float, metavar="S", help="standard deviation of outcomes within a model")
+    parser.add_argument("--explained", type=float, metavar="E", help="share of it a reward explains (default 0)")
+    parser.add_argument("--gap", type=float, metavar="G", help="standard deviation between models (default 0.1)")
+    parser.add_argument("--width", type=float, metavar="W", help="wished full width of a model's interval")
+    parser.add_argument("--best", type=float, metavar="P", help="wished probability to choose the best model")
+    parser.add_argument("--regret", type=float, metavar="R", help="wished regret; with --best, the loss allowed")
+    parser.add_argument(
+        "--allocation", choices=("equal", "fewest"), default="equal", help="rows alike for all models, or as few as do"
+    )
+    parser.add_argument(
+        "--elsewhere", type=int, default=0, metavar="N", help="replayed contexts beyond the experiment's (default 0)"
+    )
+    parser.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
+    parser.add_argument("--seed", type=int, default=0)
+    _columns(parser)
+    parser.add_argument("--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="scale outcomes to 0..1")
+    parser.add_argument("--drop-missing", action="store_true", help="leave out rows without an outcome")
+    parser.add_argument("--drop-incomplete", action="store_true", help="leave out pilot contexts that lack a replay")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the curve as .svg or .png, or the numbers as .json")
+    _talk(parser)
+    parser.set_defaults(run=_run_plan)
 
 
 def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -190,6 +245,18 @@ def _run_evaluate(arguments: argparse.Namespace) -> int:
     from deconfound.cli.commands import evaluate
 
     return evaluate(arguments)
+
+
+def _run_check(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.check import check_study
+
+    return check_study(arguments)
+
+
+def _run_plan(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.plan import plan_experiment
+
+    return plan_experiment(arguments)
 
 
 def _run_synthetic(arguments: argparse.Namespace) -> int:

@@ -2,9 +2,11 @@
 
 All have ``context_id`` and ``model``, with text also ``context`` and ``output``; ``feature_*`` in all three or in none.
 
-    log          outcome, label_* (optional), cluster (optional)
-    experiment   outcome, propensity (optional), cluster (optional)
+    log          outcome, label_* (optional), cluster (optional), time (optional)
+    experiment   outcome, propensity (optional), cluster (optional), time (optional)
     replay       draw
+
+``time`` orders the rows of one table: seconds since 1970 where it was a calendar time, else the user's own number.
 """
 
 from __future__ import annotations
@@ -144,7 +146,7 @@ class Log(Table):
 
     role: ClassVar[str] = "log"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
-    optional: ClassVar[dict[str, str]] = {**_TEXTS, "cluster": "string"}
+    optional: ClassVar[dict[str, str]] = {**_TEXTS, "cluster": "string", "time": "double"}
     prefixes: ClassVar[tuple[str, ...]] = ("feature_", "label_")
 
 
@@ -154,7 +156,7 @@ class Experiment(Table):
 
     role: ClassVar[str] = "experiment"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
-    optional: ClassVar[dict[str, str]] = {**_TEXTS, "propensity": "double", "cluster": "string"}
+    optional: ClassVar[dict[str, str]] = {**_TEXTS, "propensity": "double", "cluster": "string", "time": "double"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """Files and data frames of every supported kind -> Study; the only reader of user files."""
 
+from deconfound.loading.contexts import load_contexts
 from deconfound.loading.study import load, load_replay
 
-__all__ = ["load", "load_replay"]
+__all__ = ["load", "load_contexts", "load_replay"]

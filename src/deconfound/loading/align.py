@@ -13,7 +13,7 @@ from deconfound.data import counted, quoted, text_ids
 from deconfound.errors import Problem
 from deconfound.loading.drafts import Draft
 
-ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "draw")
+ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
 
 
 def align(drafts: Sequence[Draft], problems: list[Problem]) -> list[Draft]:

@@ -16,19 +16,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "outcome": ("score", "rating", "reward", "thumbs_up", "label", "feedback", "y"),
     "cluster": ("user", "user_id", "session", "session_id", "conversation_id", "customer_id", "account_id"),
     "propensity": ("propensity_score", "pscore", "probability", "assignment_probability"),
+    "time": ("timestamp", "datetime", "created_at"),
     "draw": ("sample", "sample_id", "draw_id", "replicate", "repetition"),
 }
 BARE_ID = "id"  # in many logs it numbers the rows, so it names contexts only where their text cannot
 
 RELEVANT: dict[str, tuple[str, ...]] = {
-    "log": ("context_id", "context", "model", "output", "outcome", "cluster"),
-    "experiment": ("context_id", "context", "model", "output", "outcome", "cluster", "propensity"),
+    "log": ("context_id", "context", "model", "output", "outcome", "cluster", "time"),
+    "experiment": ("context_id", "context", "model", "output", "outcome", "cluster", "time", "propensity"),
     "replay": ("context_id", "context", "model", "output", "draw"),
+    "target": ("context_id", "context", "cluster"),
 }
 PREFIXES: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
     "experiment": ("feature_", "propensity_"),
     "replay": ("feature_",),
+    "target": ("feature_",),
 }
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
 
@@ -112,7 +115,7 @@ class Finder:
         needed: list[str] = [name for name in ("model", "outcome") if name in RELEVANT[self.role]]
         if "context" not in columns and "context_id" not in columns:
             needed.append("context")
-        if not any(name.startswith("feature_") for name in columns):
+        if "output" in RELEVANT[self.role] and not any(name.startswith("feature_") for name in columns):
             needed.append("output")
         lacking = [name for name in needed if name not in columns]
         ambiguous = [n for n in lacking if len(candidates(n, present, bare_id=self.bare_id)) > 1]

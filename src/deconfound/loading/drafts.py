@@ -16,6 +16,7 @@ from deconfound.loading.numbers import EXACT, Floats, finite, floats, refuse_inf
 from deconfound.loading.propensities import propensities
 from deconfound.loading.raw import Column, Raw
 from deconfound.loading.texts import empty, texts
+from deconfound.loading.times import times
 
 FIXES = {
     "context_id": "Name the context of every row, or leave the column out: contexts are then named by their text.",
@@ -58,6 +59,8 @@ def draft(raw: Raw, naming: Naming, scale: Scale, problems: list[Problem]) -> Dr
     if "outcome" in columns:
         outcome, missing = _outcome(columns["outcome"], scale, problems)
         made["outcome"] = pa.chunked_array([outcome])
+    if "time" in columns:
+        made["time"] = pa.chunked_array([times(columns["time"], problems)])
     if "draw" in columns:
         made["draw"] = pa.chunked_array([_draw(columns["draw"], problems)])
     if usable and any(name.startswith("propensity") for name in columns):

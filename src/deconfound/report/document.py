@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
+from deconfound.design import FloatArray
+from deconfound.report.beliefs import alarm_document, routing_document, trust_document
 from deconfound.report.result import Result
 from deconfound.value import Values
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -32,6 +34,8 @@ def document(result: Result) -> dict[str, Any]:
         "direct": values_document(result.direct, result.level),
         "experiment": values_document(result.experiment, result.level),
         "raw_log": values_document(result.raw_log, result.level),
+        "best_set": list(result.values.best_set(result.level)),
+        "together": [[number(x) for x in row] for row in result.values.interval(result.level, simultaneous=True)],
         "contrasts": [{**finite(asdict(c)), "told_apart": c.told_apart} for c in result.contrasts()],
         "choice": {
             "family": choice.estimator.name,
@@ -40,8 +44,11 @@ def document(result: Result) -> dict[str, Any]:
             "balance": choice.balance,
             "psi_source": choice.psi_source,
         },
+        "trust": trust_document(result.trust),
+        "routing": routing_document(result.routing),
+        "alarm": alarm_document(result.alarm),
         "counts": {name: asdict(counts) for name, counts in result.counts.items()},
-        "findings": [asdict(finding) for finding in result.findings],
+        "findings": [finite(asdict(finding)) for finding in result.findings],
         "recommended": recommended(result),
         "recommendations": [finite(asdict(row)) for row in result.recommendations],
     }
@@ -65,14 +72,35 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
         "table": [finite(row) for row in values.table(level)],
         "estimate": [number(x) for x in values.estimate],
         "covariance": [[number(x) for x in row] for row in values.covariance],
+        "freedom": _numbers(values.freedom),
+        "centre": _numbers(values.centre),
+        "power": _numbers(values.power),
+        "moved": values.moved,
     }
+
+
+def _numbers(values: FloatArray | None) -> list[float | None] | None:
+    return None if values is None else [number(x) for x in values]
 
 
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """``values_document`` backwards."""
     estimate = np.array([np.nan if x is None else x for x in stored["estimate"]])
     covariance = np.array([[np.inf if x is None else x for x in row] for row in stored["covariance"]])
-    return Values(models, estimate, covariance, stored["method"])
+    return Values(
+        models,
+        estimate,
+        covariance,
+        stored["method"],
+        freedom=_array(stored["freedom"], np.inf),
+        centre=_array(stored["centre"], np.nan),
+        power=_array(stored["power"], np.nan),
+        moved=stored["moved"],
+    )
+
+
+def _array(stored: list[float | None] | None, unknown: float) -> FloatArray | None:
+    return None if stored is None else np.array([unknown if x is None else x for x in stored])
 
 
 def write_json(result: Result, path: Path) -> None:

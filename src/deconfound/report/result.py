@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from deconfound.alarm import Alarm
 from deconfound.data import Replay
 from deconfound.errors import DataError, Finding, Problem
 from deconfound.features import Featurizer
 from deconfound.material import replayed
 from deconfound.recommend import Policy, Recommendation
 from deconfound.reward import Family
+from deconfound.routing import Routing
+from deconfound.trust import Trust
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
 
@@ -51,8 +53,11 @@ class Result:
     experiment: Values
     raw_log: Values
     recommendations: tuple[Recommendation, ...]
+    routing: Routing  # what the policy of the recommendations is worth
+    alarm: Alarm  # how far the raw log can be believed
     findings: tuple[Finding, ...]
     choice: Choice
+    trust: Trust | None  # what an automatic answer is made of
     counts: dict[str, Counts]  # log, experiment, replay
     policy: Policy
     featurizer: Featurizer
@@ -65,9 +70,8 @@ class Result:
         return self.values.models
 
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Every pair of models, the one with the higher value first."""
-        pairs = combinations(self.values.ranking(), 2)
-        return tuple(self.values.contrast(better, worse, self.level) for better, worse in pairs)
+        """Every pair of models, better first, with intervals that hold together."""
+        return self.values.contrasts(self.level)
 
     def recommend(self, contexts: object) -> tuple[Recommendation, ...]:
         """The best model for new contexts, given as a replay table of them: a file, a DataFrame or an Arrow table."""

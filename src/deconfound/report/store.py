@@ -15,10 +15,17 @@ from deconfound.errors import DataError, Finding, Problem
 from deconfound.features import Featurizer
 from deconfound.linalg import Linear
 from deconfound.recommend import Policy, Recommendation
+from deconfound.report.beliefs import (
+    calibration_arrays,
+    read_alarm,
+    read_calibration,
+    read_routing,
+    read_trust,
+)
 from deconfound.report.document import SCHEMA, read_values, write_json
 from deconfound.report.result import Choice, Counts, Result
 from deconfound.report.summary import VALUES
-from deconfound.reward import FAMILIES, VARIANTS, Basis, Family, RewardFit
+from deconfound.reward import EVERY, Auto, Basis, Family, Parts, RewardFit
 
 
 def save(result: Result, directory: Path) -> None:
@@ -26,8 +33,11 @@ def save(result: Result, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "result.json").unlink(missing_ok=True)
     result.featurizer.save(directory)
-    arrays = _arrays([result.policy.reward, *result.policy.replicates])
-    np.savez(directory / "reward.npz", covariance=result.policy.covariance, **arrays)
+    policy = result.policy
+    arrays = {**_arrays([policy.reward, *policy.replicates]), **calibration_arrays(policy.calibration)}
+    if policy.cost is not None:
+        arrays["cost"] = policy.cost
+    np.savez(directory / "reward.npz", covariance=policy.covariance, **arrays)
     write_json(result, directory / "result.json")
 
 
@@ -40,7 +50,7 @@ def load(directory: Path) -> Result:
             raise _unusable(where, f"its schema is {stored['schema']} and this version reads {SCHEMA}")
         with (directory / "reward.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             known = {name: arrays[name] for name in arrays.files}
-        return _result(stored, _fits(known), known["covariance"], Featurizer.load(directory))
+        return _result(stored, known, Featurizer.load(directory))
     except FileNotFoundError as error:
         raise _unusable(Path(error.filename), "there is no such file") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile) as error:
@@ -51,15 +61,26 @@ def _unusable(where: Path, what: str) -> DataError:
     return DataError([Problem(str(where), what, "Run `deconfound evaluate ... -o DIR` again to make a new one.")])
 
 
-def _result(stored: dict[str, Any], fits: list[RewardFit], covariance: FloatArray, featurizer: Featurizer) -> Result:
-    models, choice = tuple(stored["models"]), stored["choice"]
+def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featurizer) -> Result:
+    models, choice, (reward, *replicates) = tuple(stored["models"]), stored["choice"], _fits(arrays)
     return Result(
         **{name: read_values(stored[name], models) for name in VALUES},
         recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
         findings=tuple(Finding(**finding) for finding in stored["findings"]),
         choice=Choice(_family(choice), choice["mode"], choice["balance"], choice["psi_source"]),
         counts={name: _counts(row) for name, row in stored["counts"].items()},
-        policy=Policy(models, choice["balance"], fits[0], tuple(fits[1:]), covariance),
+        routing=read_routing(stored["routing"]),
+        alarm=read_alarm(stored["alarm"]),
+        trust=read_trust(stored["trust"]),
+        policy=Policy(
+            models,
+            choice["balance"],
+            reward,
+            tuple(replicates),
+            arrays["covariance"],
+            read_calibration(arrays),
+            arrays.get("cost"),
+        ),
         featurizer=featurizer,
         level=stored["level"],
         seed=stored["seed"],
@@ -67,7 +88,9 @@ def _result(stored: dict[str, Any], fits: list[RewardFit], covariance: FloatArra
 
 
 def _family(choice: dict[str, Any]) -> Family:
-    known = {family.name: family for family in (*FAMILIES, *VARIANTS)}
+    if choice["family"] == Auto.name:
+        return Auto(Parts(**choice["hyperparameters"]["parts"]))
+    known: dict[str, Any] = {family.name: family for family in EVERY}
     family: Family = known[choice["family"]](**choice["hyperparameters"])
     return family
 
@@ -88,6 +111,8 @@ def _arrays(fits: Sequence[RewardFit]) -> dict[str, Any]:
         arrays |= _packed("phi", np.stack([_known(fit.phi_coef) for fit in fits]))
     if first.psi_coef is not None:
         arrays["psi"] = np.stack([_known(fit.psi_coef) for fit in fits])
+    if first.by_model is not None:
+        arrays["by_model"] = np.stack([_known(fit.by_model) for fit in fits])
     if first.baseline is not None:
         arrays |= _packed("baseline", first.baseline.coef[None])
         arrays["baseline_intercept"] = np.array(first.baseline.intercept)
@@ -101,9 +126,11 @@ def _fits(arrays: dict[str, Any]) -> list[RewardFit]:
     count = len(arrays["intercept"])
     phi: Any = _unpacked("phi", arrays) if "phi_coef" in arrays else [None] * count
     psi = arrays.get("psi", [None] * count)
+    by_model = arrays.get("by_model", [None] * count)
+    weight = arrays["baseline_weight"]
     basis: Basis = "quadratic" if str(arrays["basis"]) == "quadratic" else "linear"
     return [
-        RewardFit(float(arrays["intercept"][i]), phi[i], psi[i], basis, baseline, float(arrays["baseline_weight"][i]))
+        RewardFit(float(arrays["intercept"][i]), phi[i], psi[i], basis, baseline, float(weight[i]), by_model[i])
         for i in range(count)
     ]
 

@@ -6,9 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 
-from deconfound.data import escaped, listed
+import numpy as np
+
+from deconfound.alarm import Alarm
+from deconfound.data import counted, escaped, listed
 from deconfound.report.document import recommended
 from deconfound.report.result import Result
+from deconfound.trust import SOURCES, VIEWS
 from deconfound.value import Values
 
 FEW_PAIRS = 6  # more are shown by their places
@@ -24,7 +28,14 @@ def summary(result: Result) -> str:
 
 def paragraphs(result: Result) -> list[str]:
     """Everything that is said besides the table, the answer first."""
-    parts = (_answer(result), _apart(result), _routing(result), _basis(result), _findings(result))
+    parts = (
+        _answer(result),
+        _apart(result),
+        _routing(result),
+        _trust(result),
+        _basis(result),
+        _findings(result),
+    )
     return [part for part in parts if part]
 
 
@@ -48,29 +59,11 @@ def _answer(result: Result) -> str:
     best, level = result.values.ranking()[0], percent(result.level)
     row = result.values.table(result.level)[0]
     lines = [f"{best} is best: value {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."]
-    tied = _tied_with_best(result)
-    if tied:
+    rivals = [name for name in result.values.best_set(result.level) if name != best]
+    if rivals:
         lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
-        lines.append(f"At {level} it cannot be told apart from {listed(tied)}.")
-    return "\n".join([*lines, *_about_log(result, best)])
-
-
-def _tied_with_best(result: Result) -> list[str]:
-    best = result.values.ranking()[0]
-    return [c.worse for c in result.contrasts() if c.better == best and not c.told_apart]
-
-
-def _about_log(result: Result, best: str) -> list[str]:
-    favourite = result.raw_log.ranking()[0]
-    at = result.models.index(favourite)
-    said, true = float(result.raw_log.estimate[at]), float(result.values.estimate[at])
-    if favourite == best:
-        return [f"The raw log names the same model, at {said:.3f}."]
-    rank = result.values.ranking().index(favourite) + 1
-    return [
-        f"The raw log would have said {favourite}: {said:.3f} at face value, {true:.3f} by the evaluation, "
-        f"which makes it number {rank} of {len(result.models)}."
-    ]
+        lines.append(f"At {level} the best may also be {listed(rivals)}.")
+    return "\n".join([*lines, result.alarm.sentence])
 
 
 def comparison_rows(result: Result) -> list[tuple[str, ...]]:
@@ -101,7 +94,9 @@ def _lookup(values: Values) -> dict[str, float]:
 
 
 def _apart(result: Result) -> str:
-    tied = [(c.better, c.worse) for c in result.contrasts() if not c.told_apart]
+    sole = result.values.best_set(result.level)
+    decided = set(sole) if len(sole) == 1 else set()  # that one model is best is shown more sharply than pair by pair
+    tied = [(c.better, c.worse) for c in result.contrasts() if not c.told_apart and not decided & {c.better, c.worse}]
     level = percent(result.level)
     if not tied:
         return f"Every pair of models is told apart at {level}."
@@ -120,19 +115,34 @@ def _routing(result: Result) -> str:
         return ""
     clear = [f"{name} on {n:,}" for name, n in sorted(counts["clear"].items(), key=lambda item: -item[1])]
     first = f"Of {total:,} replayed contexts the data name a best model for {total - unclear:,}"
-    return f"{first}{': ' + listed(clear) if clear else ''}; for {unclear:,} they cannot tell."
+    named = f"{first}{': ' + listed(clear) if clear else ''}; for {unclear:,} they cannot tell."
+    return f"{result.routing.sentence}\n{named}"
+
+
+def _trust(result: Result) -> str:
+    trust = result.trust
+    if trust is None:
+        return ""
+    cells = []
+    for source, part in zip(SOURCES, 100 * trust.shares, strict=True):
+        views = ", ".join(f"{view} {share:.0f}" for view, share in zip(VIEWS, part, strict=True))
+        cells.append(f"{source} {part.sum():.0f} % ({views})")
+    move = 100 * float(np.nanmax(trust.spread)) if np.isfinite(trust.spread).any() else math.nan
+    steady = f"; with another experiment these would move by up to {move:.0f}" if math.isfinite(move) else ""
+    return f"What tells the models apart: {listed(cells)}{steady}.\n{trust.reason}"
 
 
 def _basis(result: Result) -> str:
     choice = result.choice
-    settings = ", ".join(f"{k} {v:g}" if isinstance(v, float) else f"{k} {v}" for k, v in _settings(result).items())
+    settings = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in _settings(result).items())
     how = {"model": "held-out models", "sample": "held-out contexts", "holdout": "one hold-out", "fixed": "defaults"}
     lines = ["Computed from"]
     width = max(len(name) for name in result.counts)
     for name, counts in result.counts.items():
         line = f"  {name:<{width}}  {counts.rows:,} rows, {counts.contexts:,} contexts ({counts.source})"
         lines.append(line + (f"; unused columns: {', '.join(counts.ignored)}" if counts.ignored else ""))
-    lines.append(f"  family {choice.estimator.name} ({settings}), chosen on {how[choice.mode]}")
+    learned = "learned from both sources" if result.trust is not None else f"chosen on {how[choice.mode]}"
+    lines.append(f"  family {choice.estimator.name} ({settings}), {learned}")
     lines.append(
         f"  values {result.values.method}, cross-fitted by context; psi from {choice.psi_source}; seed {result.seed}"
     )
@@ -140,14 +150,22 @@ def _basis(result: Result) -> str:
 
 
 def _settings(result: Result) -> dict[str, object]:
+    if result.trust is not None:
+        sizes = asdict(result.trust.parts)
+        return {name.replace("_", " "): math.sqrt(size) for name, size in sizes.items() if size > 0}
     return {**asdict(result.choice.estimator), "balance": result.choice.balance}  # type: ignore[call-overload]
 
 
 def _findings(result: Result) -> str:
-    noted = [finding for finding in result.findings if finding.verdict != "pass"]
-    if not noted:
-        return ""
-    return "\n".join(["To know", *(f"  {f.verdict}: {f.message} {f.remedy}".rstrip() for f in noted)])
+    """Warnings and failures; what cannot be told is counted, and told in full by ``deconfound check``."""
+    noted = [finding for finding in result.findings if finding.verdict in ("fail", "warn")]
+    open_ = sum(finding.verdict == "cannot tell" for finding in result.findings)
+    lines = [
+        f"  {f.verdict}{f' ({f.assumption})' * bool(f.assumption)}: {f.message} {f.remedy}".rstrip() for f in noted
+    ]
+    if open_:
+        lines.append(f"  {counted(open_, 'check')} cannot tell; `deconfound check` says which and what they need.")
+    return "\n".join(["To know", *lines]) if lines else ""
 
 
 def presentable(result: Result) -> Result:
@@ -157,7 +175,22 @@ def presentable(result: Result) -> Result:
         return result
     values = {name: replace(getattr(result, name), models=names) for name in VALUES}
     rows = tuple(replace(r, model=escaped(r.model), runner_up=escaped(r.runner_up)) for r in result.recommendations)
-    return replace(result, recommendations=rows, **values)
+    routing = replace(
+        result.routing, models=names, best=escaped(result.routing.best), sentence=escaped(result.routing.sentence)
+    )
+    return replace(result, recommendations=rows, routing=routing, alarm=_presentable(result.alarm), **values)
+
+
+def _presentable(alarm: Alarm) -> Alarm:
+    return replace(
+        alarm,
+        biases=tuple(replace(bias, model=escaped(bias.model)) for bias in alarm.biases),
+        flattered=tuple(map(escaped, alarm.flattered)),
+        slandered=tuple(map(escaped, alarm.slandered)),
+        best_set=tuple(map(escaped, alarm.best_set)),
+        favourite=escaped(alarm.favourite),
+        sentence=escaped(alarm.sentence),
+    )
 
 
 def spans(numbers: Sequence[int]) -> str:

@@ -1,0 +1,86 @@
+"""How wide intervals will be: the estimator's own corrections, foreseen."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from deconfound.design import FloatArray
+from deconfound.plan.evidence import Evidence
+from deconfound.value.estimators import welch
+from deconfound.value.joint import t_quantile, two_sided
+from deconfound.value.own import DISCOUNT, FEWEST, PRIOR_FREEDOM, ROUNDING
+from deconfound.value.power import COMMON
+
+PLACES = 41  # equally likely places of an estimate at which its interval is cut to [0, 1]
+
+
+def widths(evidence: Evidence, rows: FloatArray, elsewhere: int = 0, level: float = 0.95) -> FloatArray:
+    """Median width (k,) of the interval of each model's value with so many rows (k,) a model.
+
+    As ``powered`` does, the reward is used where that makes intervals narrower.
+    """
+    alone = half_widths(evidence, rows, elsewhere, level, helped=False)
+    half = alone
+    if evidence.helped:
+        tuned = half_widths(evidence, rows, elsewhere, level, helped=True)
+        half = tuned if (tuned**2).sum() < (alone**2).sum() else alone
+    return _cut(evidence.mean, half, two_sided(level))
+
+
+def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: float, *, helped: bool) -> FloatArray:
+    """Median of quantile * error (k,), with or without the reward; infinite for models with fewer than two rows."""
+    variance = evidence.row if helped else evidence.outcome
+    known = rows * evidence.independent  # independent rows of each model
+    blind = known < FEWEST
+    freedom = np.where(blind, 0.0, known - 1)
+    mine, settled, earned = _moderated(variance * evidence.independent, freedom, evidence.excess)
+    mine = mine / np.maximum(known, FEWEST)
+    contexts = float(rows.sum()) + elsewhere
+    shared = np.diag(evidence.context) / contexts if helped else np.zeros_like(mine)
+    cost = choice_cost(freedom) if helped else np.ones_like(mine)
+    # Where the reward's power was held back, the residual still moves with the context and may be the larger part.
+    error = np.sqrt(np.maximum(settled * mine + shared, 0.0) * cost)
+    quantile = t_quantile(two_sided(level), welch(mine, earned, np.abs(shared), contexts - 1.0))
+    return np.where(blind, np.inf, quantile * error)
+
+
+def _moderated(
+    variance: FloatArray, freedom: FloatArray, excess: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Moderated variance of a row, its median as a share of that, and the degrees of freedom it will be given (k,).
+
+    The formulas are those of ``value.own.moderated`` with every variance at its expectation. A variance that few rows
+    estimate is skewed: its median lies below its mean by Wilson and Hilferty's (1 - 2 / (9 freedom))^3.
+    """
+    total = max(float(freedom.sum()), ROUNDING)
+    prior = np.minimum(PRIOR_FREEDOM, total - freedom)
+    known = np.maximum(prior + freedom, ROUNDING)
+    weight = prior[:, None] * freedom[None, :] / total / known[:, None] + np.diag(freedom / known)
+    wanted = weight @ variance
+    true = np.maximum(_tailed(freedom, excess), ROUNDING)
+    effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING**2)
+    # A handful of rows cannot show a heavy tail: n of them have an excess of n - 5 + 1 / (n - 1) at most.
+    shown = np.clip(excess, 0.0, np.maximum(freedom - 4 + 1 / np.maximum(freedom, 1.0), 0.0))
+    earned = np.maximum(_tailed(freedom, shown) + DISCOUNT * prior, 1.0)
+    return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, earned
+
+
+def _tailed(freedom: FloatArray, excess: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(freedom > 0, 2 / (excess / (freedom + 1) + 2 / freedom), 0.0))
+
+
+def choice_cost(freedom: FloatArray) -> FloatArray:
+    """Factor on each variance (k,) for having chosen the power, as ``value.power.best_power`` charges it."""
+    own, total = freedom / (freedom + COMMON), max(float(freedom.sum()), 2.0)
+    return np.asarray(1 / (1 - own / np.maximum(freedom, 2.0) - (1 - own) / total))
+
+
+def _cut(mean: FloatArray, half: FloatArray, quantile: float) -> FloatArray:
+    """Median width of intervals cut to [0, 1], over the places where the estimate may fall."""
+    half = np.minimum(half, 1.0)  # beyond that the interval is all of [0, 1] wherever it stands
+    places = ndtri((np.arange(PLACES) + 0.5) / PLACES)
+    middle = mean[:, None] + half[:, None] / quantile * places
+    low, high = np.clip(middle - half[:, None], 0.0, 1.0), np.clip(middle + half[:, None], 0.0, 1.0)
+    return np.asarray(np.median(high - low, axis=1))

@@ -1,0 +1,103 @@
+"""Routing, alarm, trust and calibration as JSON, and back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+
+from deconfound.alarm import Alarm, Bias
+from deconfound.recommend import Calibration
+from deconfound.reward import Parts
+from deconfound.routing import Routing
+from deconfound.trust import SOURCES, VIEWS, Trust
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  (any nesting of numbers, texts and arrays)
+    """Numbers, lists and texts only; what is not finite is null."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def trust_document(trust: Trust | None) -> dict[str, Any] | None:
+    """Shares and their spread by source and view, and why."""
+    if trust is None:
+        return None
+    return {
+        "shares": {s: dict(zip(VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.shares, strict=True)},
+        "spread": {s: dict(zip(VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.spread, strict=True)},
+        "parts": asdict(trust.parts),
+        "log_bias": trust.log_bias,
+        "reason": trust.reason,
+    }
+
+
+def read_trust(stored: dict[str, Any] | None) -> Trust | None:
+    """``trust_document`` backwards."""
+    if stored is None:
+        return None
+    shares, spread = (_table(stored[name]) for name in ("shares", "spread"))
+    return Trust(shares, spread, Parts(**stored["parts"]))
+
+
+def _table(stored: dict[str, dict[str, float | None]]) -> Any:  # noqa: ANN401
+    return np.array([[_number(stored[source][view]) for view in VIEWS] for source in SOURCES])
+
+
+def routing_document(routing: Routing) -> dict[str, Any]:
+    """Every field."""
+    found: dict[str, Any] = plain(asdict(routing))
+    return found
+
+
+def read_routing(stored: dict[str, Any]) -> Routing:
+    """``routing_document`` backwards."""
+    known: dict[str, Any] = {field.name: _read(stored[field.name]) for field in fields(Routing)}
+    return Routing(**known)
+
+
+def alarm_document(alarm: Alarm) -> dict[str, Any]:
+    """Every field."""
+    found: dict[str, Any] = plain(asdict(alarm))
+    return found
+
+
+def read_alarm(stored: dict[str, Any]) -> Alarm:
+    """``alarm_document`` backwards."""
+    known: dict[str, Any] = {field.name: _read(stored[field.name]) for field in fields(Alarm) if field.name != "biases"}
+    rows = stored["biases"]
+    return Alarm(biases=tuple(Bias(**{name: _read(part) for name, part in row.items()}) for row in rows), **known)
+
+
+def _read(value: Any) -> Any:  # noqa: ANN401
+    """``plain`` backwards, where null was a number."""
+    if isinstance(value, list):
+        return tuple(_read(part) for part in value)
+    return math.nan if value is None else value
+
+
+def calibration_arrays(calibration: Calibration | None) -> dict[str, Any]:
+    """For the file of arrays, which keeps infinities."""
+    if calibration is None:
+        return {}
+    return {f"calibration_{field.name}": np.asarray(getattr(calibration, field.name)) for field in fields(Calibration)}
+
+
+def read_calibration(arrays: dict[str, Any]) -> Calibration | None:
+    """``calibration_arrays`` backwards."""
+    if "calibration_slope" not in arrays:
+        return None
+    stored = {field.name: arrays[f"calibration_{field.name}"] for field in fields(Calibration)}
+    known: dict[str, Any] = {name: float(x) if x.ndim == 0 else x for name, x in stored.items()}
+    return Calibration(**known)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

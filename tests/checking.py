@@ -1,0 +1,70 @@
+"""Small studies in memory for the checks: what is wrong with them is one argument away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from deconfound.data import Study
+from deconfound.loading import load
+
+MODELS = ("ant", "bee", "cat")
+WORDS = ("bill", "refund", "parcel", "login", "heating", "roof", "garden", "train", "visa", "lamp")
+
+Row = dict[str, object]
+Change = Callable[[list[Row]], object]
+
+
+def make_study(
+    seed: int = 0,
+    rows: int = 90,
+    *,
+    log: Change | None = None,
+    experiment: Change | None = None,
+    replay: Change | None = None,
+) -> Study:
+    """A sound study of three models, each table changed by a function that gets its rows."""
+    rng = np.random.default_rng(seed)
+    logged = [_row(rng, f"log {i}", int(rng.choice(3, p=(0.6, 0.3, 0.1)))) for i in range(2 * rows)]
+    drawn = [_row(rng, f"case {i}", int(rng.integers(3))) for i in range(rows)]
+    for at, row in enumerate(drawn):
+        row["time"] = float(at)
+    replayed = [
+        {"context_id": row["context_id"], "context": row["context"], "model": name, "output": _output(rng, at)}
+        for row in drawn
+        for at, name in enumerate(MODELS)
+    ]
+    tables = {"log": logged, "experiment": drawn, "replay": replayed}
+    for name, change in (("log", log), ("experiment", experiment), ("replay", replay)):
+        if change is not None:
+            change(tables[name])
+    return load(**{name: pa.Table.from_pylist(held) for name, held in tables.items()})
+
+
+def _row(rng: np.random.Generator, name: str, model: int) -> Row:
+    output = _output(rng, model)
+    outcome = 0.2 + 0.2 * model + 0.02 * len(output.split()) + 0.2 * rng.random()
+    context = " ".join(rng.choice(WORDS, int(rng.integers(3, 12))))
+    return {
+        "context_id": name,
+        "context": f"{name}: {context}",
+        "model": MODELS[model],
+        "output": output,
+        "outcome": float(min(outcome, 1.0)),
+    }
+
+
+def _output(rng: np.random.Generator, model: int) -> str:
+    return " ".join(["well", *rng.choice(WORDS, int(rng.integers(1, 8)) + model)])
+
+
+def every(**cells: object) -> Change:
+    """Set cells in every row."""
+    return lambda rows: [row.update(cells) for row in rows]
+
+
+def each(function: Callable[[int, Row], object]) -> Change:
+    """Change every row by its place."""
+    return lambda rows: [function(at, row) for at, row in enumerate(rows)]
