@@ -88,10 +88,10 @@ def test_renaming_the_models_renames_the_answer(demo, result, order):
         assert again.covariance[then, then] == pytest.approx(result.values.covariance[at, at], abs=CLOSE)
 
 
-def test_doubling_every_log_row_changes_nothing_for_a_family_that_pools_means(demo, result):
+def test_doubling_every_log_row_changes_nothing_for_a_family_that_pools_means(demo):
     doubled = pa.concat_tables([demo.log, demo.log])
-    again = dc.evaluate(study_of(demo, log=doubled))
-    np.testing.assert_allclose(again.values.estimate, result.values.estimate, atol=CLOSE)
+    once, twice = (dc.evaluate(each, family="cvci") for each in (study_of(demo), study_of(demo, log=doubled)))
+    np.testing.assert_allclose(twice.values.estimate, once.values.estimate, atol=CLOSE)
 
 
 def test_repeating_every_replay_draw_changes_nothing(demo, result):
@@ -160,13 +160,13 @@ def test_held_out_outcomes_have_no_say_in_what_judges_them(demo):
 
 
 def test_models_left_out_keep_teaching_and_keep_the_propensities(demo):
-    """With a third of the models left out, the others' doubly robust values hardly move."""
+    """With a third of the models left out, the others' unbiased values move by less than their standard errors."""
     kept = demo.models[:4]
     whole = dc.evaluate(study_of(demo))
     part = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay, models=kept))
     assert part.models == kept
     assert part.counts["experiment"].rows == whole.counts["experiment"].rows
-    np.testing.assert_allclose(part.values.estimate, whole.values.estimate[:4], atol=0.02)
+    assert (np.abs(part.values.centre - whole.values.centre[:4]) < whole.values.error[:4]).all()
 
 
 def test_too_small_an_experiment_is_not_answered(demo):
@@ -212,7 +212,7 @@ def test_wrong_arguments_are_refused_with_advice(demo, wrong):
 
 
 def test_families_evaluated_together_or_alone_agree(demo, result):
-    together = dc.evaluate_families(study_of(demo), ["exp-only", "cvci"])
+    together = dc.evaluate_families(study_of(demo), ["exp-only", "auto"])
     np.testing.assert_array_equal(together[1].values.estimate, result.values.estimate)
 
 

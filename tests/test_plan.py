@@ -17,7 +17,7 @@ from checking import make_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri, stdtrit
-from scipy.stats import multivariate_normal
+from scipy.stats import chi2, multivariate_normal
 
 from deconfound.cli import main
 from deconfound.design import FloatArray
@@ -27,11 +27,13 @@ from deconfound.plan import Evidence, History, Numbers, Pilot, Plan, from_pilot,
 from deconfound.plan.allocation import LEAST_SHARE, by_contest, by_spread, dealt, rows_needed
 from deconfound.plan.beliefs import believed, given_spread
 from deconfound.plan.choosing import DRAWS, Chooser
+from deconfound.plan.evidence import believable
 from deconfound.plan.forecast import Forecast, Goal, typical
 from deconfound.plan.history import BELIEVED, KEPT, Seen, from_seen
+from deconfound.plan.telling import text
 from deconfound.plan.widths import choice_cost, half_widths, widths
 from deconfound.value import powered
-from deconfound.value.own import DISCOUNT, PRIOR_FREEDOM
+from deconfound.value.own import DISCOUNT, PRIOR_FREEDOM, Shares, moderated
 from deconfound.value.power import COMMON
 
 Z = float(ndtri(0.975))
@@ -133,16 +135,18 @@ def test_contexts_elsewhere_only_help_and_only_a_reward():
 
 
 def test_two_models_are_told_apart_as_the_normal_law_says():
-    """P = Phi(gap / error of the difference), regret = gap (1 - P); 10,000 draws are off by 0.02 at four errors."""
-    known = evidence((0.04, 0.09), (0.55, 0.5))
-    rows = np.array([20.0, 40.0])
-    drawn = (1 + (1 - rows / 60) / rows) / rows
-    chance = ndtr(0.05 / np.sqrt((known.row * drawn).sum()))
+    """P = Phi(gap / error of the difference), regret = gap (1 - P); 10,000 draws are off by 0.016 at four errors."""
+    known = evidence((0.01, 0.01), (0.6, 0.5))
+    rows = np.array([2.0, 2.0])  # so few that it matters how many each model happens to get
+    drawn = (1 + (1 - rows / 4) / rows) / rows
+    chance = ndtr(0.1 / np.sqrt((known.row * drawn).sum()))
     chooser = Chooser.of(known)
     four = 4 * np.sqrt(chance * (1 - chance) / DRAWS)
     assert chooser.best(rows) == pytest.approx(chance, abs=four)
-    assert chooser.regret(rows) == pytest.approx(0.05 * (1 - chance), abs=0.05 * four)
-    assert chooser.best(rows, within=0.05) == 1.0
+    assert chooser.regret(rows) == pytest.approx(0.1 * (1 - chance), abs=0.1 * four)
+    assert chooser.best(rows, within=0.1) == 1.0
+    tight = Chooser.of(evidence((0.01, 0.01), (0.55, 0.5)))  # 0.55 - 0.5 is above 0.05 in floating point
+    assert tight.best(rows, within=0.05) == 1.0
 
 
 def test_luck_that_all_models_share_costs_no_choice():
@@ -189,6 +193,20 @@ def test_the_likelihood_of_a_spread_is_that_of_the_differences():
     wanted = laws[1].logpdf(apart @ estimate) - laws[0].logpdf(apart @ estimate)
     found = [given_spread(t, estimate, noise, np.arange(3))[2] for t in (0.1, 0.3)]
     assert found[1] - found[0] == pytest.approx(wanted)
+
+
+def test_beliefs_average_over_the_spreads_that_are_possible():
+    """First and second moments, summed spread by spread: doubt also holds how far the spreads disagree."""
+    estimate, noise = np.array([0.42, 0.5, 0.61]), np.diag([0.01, 0.004, 0.006])
+    mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for tau in np.linspace(0.01, 0.5, 50):
+        mean, spread, likelihood = given_spread(float(tau), estimate, noise, np.arange(3))
+        weight = float(np.exp(likelihood))
+        mass, first = mass + weight, first + weight * mean
+        second += weight * (spread + np.outer(mean, mean))
+    found = believed(estimate, noise)
+    assert found["mean"] == pytest.approx(first / mass, rel=1e-9)
+    assert found["doubt"] == pytest.approx(second / mass - np.outer(first, first) / mass**2, abs=1e-12)
 
 
 def test_beliefs_are_as_doubtful_as_they_should_be():
@@ -262,10 +280,10 @@ def test_rows_by_spread_are_within_a_few_percent_of_the_best_allocation():
 
 
 def test_contenders_get_the_rows_and_stragglers_do_not():
-    """OCBA by hand for three models without doubt: 1 / 0.05^2 and 1 / 0.3^2 for the others."""
-    known = evidence((0.04, 0.04, 0.04), (0.7, 0.65, 0.4))
-    ratio = np.array([0.0, 0.04 / 0.0025, 0.04 / 0.09])
-    ratio[0] = np.sqrt(0.04 * (ratio[1:] ** 2 / 0.04).sum())
+    """OCBA by hand for three models without doubt: variance over 0.05^2 and 0.3^2 for the others."""
+    known = evidence((0.04, 0.06, 0.09), (0.7, 0.65, 0.4))
+    ratio = np.array([0.0, 0.06 / 0.0025, 0.09 / 0.09])
+    ratio[0] = np.sqrt(0.04 * (ratio[1] ** 2 / 0.06 + ratio[2] ** 2 / 0.09))
     wanted = LEAST_SHARE / 3 + (1 - LEAST_SHARE) * ratio / ratio.sum()
     assert by_contest(known) == pytest.approx(wanted)
     answer = plan(known).rows_for(best=0.9, allocation="fewest")
@@ -356,6 +374,48 @@ def test_a_pilot_tells_what_the_reward_leaves():
     assert known.mean == pytest.approx([0.5, 0.55, 0.6], abs=0.01)
     assert known.rows == 30_000
     assert known.findings == ()
+
+
+def test_a_reward_that_is_held_back_leaves_residuals_that_follow_the_context():
+    """Outcomes rise four times as fast as the reward, power stops at two.
+
+    q varies by 0.0025: its own part is 4 * 0.0025, and twice the covariance with the residual is 2 * 2 * 2 * 0.0025.
+    """
+    rng = np.random.default_rng(2)
+    q, model = 0.5 + 0.05 * rng.choice([-1.0, 1.0], (30_000, 3)), rng.integers(0, 3, 30_000)
+    prediction = q[np.arange(30_000), model]
+    outcome = 0.5 + 4 * (prediction - 0.5) + 0.1 * rng.choice([-1.0, 1.0], 30_000)
+    known = from_pilot("abc", Pilot(q, model, outcome, prediction))
+    assert np.diag(known.context) == pytest.approx(np.full(3, 0.03), rel=0.05)
+
+
+def test_uneven_weights_leave_fewer_rows():
+    """Rows count by their weights 1 / propensity: (sum w^2)^2 / sum w^4 of them, model by model."""
+    pilot = simulated(60, seed=5)
+    propensity = np.random.default_rng(5).uniform(0.1, 0.9, 60)
+    known = from_pilot("abc", replace(pilot, propensity=propensity))
+    for a in range(3):
+        weight = 1 / propensity[pilot.model == a]
+        assert known.independent[a] == pytest.approx((weight**2).sum() ** 2 / (weight**4).sum() / len(weight))
+
+
+def test_a_small_pilot_pays_for_the_power_it_chose():
+    """The moderated variance of the residuals at the chosen power, times the charge of ``best_power``."""
+    pilot = simulated(45, seed=6, noise=0.05)
+    power = powered("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction).power
+    assert power is not None
+    shares = Shares.of(pilot.model, 3, np.ones(45), None)
+    own = moderated(shares, shares.influence(pilot.outcome) - power * shares.influence(pilot.prediction), still=False)
+    free = ((own.influence**2).sum(axis=0) + own.extra) / shares.size
+    assert from_pilot("abc", pilot).row == pytest.approx(free * choice_cost(shares.freedom))
+    assert (choice_cost(shares.freedom) > 1.01).all()
+
+
+def test_no_variance_is_thought_possible_that_no_outcome_has():
+    """Four degrees of freedom leave a factor of 3.8 at 90 %, and 0.2 may grow to 0.25 only."""
+    assert believable(4, 0.2)[1] == pytest.approx(1.25)
+    assert believable(4, 0.01)[1] == pytest.approx(4 / chi2.ppf(0.1, 4))
+    assert believable(4, 0.01)[0] == pytest.approx(4 / chi2.ppf(0.9, 4))
 
 
 def test_rows_that_share_a_user_count_for_less():
@@ -581,15 +641,15 @@ def test_whatever_is_wrong_with_the_tables_is_told():
     )
 
 
-def test_names_cannot_steer_the_terminal(tmp_path, capsys):
-    found = tables([0.0, 1.0, 0.5, 0.25, 0.7, 0.1])
-    for role, table in found.items():
-        names = [f"\x1b[31m{name}" for name in table["model"].to_pylist()]
-        at = table.column_names.index("model")
-        pq.write_table(table.set_column(at, "model", pa.array(names)), tmp_path / f"{role}.parquet")
-    paths = {role: str(tmp_path / f"{role}.parquet") for role in found}
-    assert main([*words(paths, "log", "replay"), "--best", "0.7", "--allocation", "fewest"]) == 0
-    assert "\x1b" not in capsys.readouterr().out
+def test_names_cannot_steer_the_terminal():
+    """Rows, propensities and the widest model are all told by name."""
+    hostile = replace(evidence((0.01, 0.16), (0.5, 0.5)), models=("\x1b[31mant", "\x1b[32mbee"))
+    made = plan(hostile)
+    told = text(
+        made, [made.rows_for(width=0.05, allocation=way) for way in ("equal", "fewest")], made.table(), curve=True
+    )
+    assert told.count("\\x1b[32mbee") == 4  # the widest twice, its rows, its propensity
+    assert "\x1b" not in told
 
 
 def rows_of(made: Plan) -> FloatArray:

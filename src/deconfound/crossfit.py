@@ -28,8 +28,8 @@ TEXT_ALONE = 0.0
 BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 """Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
 
-REPLICATES = 20
-"""Bootstrap refits behind the margins' intervals."""
+REPLICATES, THOROUGH = 20, 200
+"""Bootstrap refits behind the margins' intervals and the stability of weights, usually and on request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,13 @@ class CrossFit(Generic[F]):
 
 
 def cross_fit(
-    material: Material, family: F, folds: int, seed: int, balance: float | None, progress: Progress
+    material: Material,
+    family: F,
+    folds: int,
+    seed: int,
+    balance: float | None,
+    progress: Progress,
+    replicates: int = REPLICATES,
 ) -> CrossFit[F]:
     """Tune and fit within each fold and on everything.
 
@@ -74,12 +80,11 @@ def cross_fit(
     *parts, final = fitter.fit([*subsets, np.arange(rows)])
     progress("replaying", 0.0)
     q, prediction, everywhere = _out_of_fold(material, cuts, parts or [final] * len(cuts))
-    progress("refitting", 0.0)
-    samples = fitter.samples() if family.learns_from_experiment else []
-    replicates = tuple(fitter.prepared(final.balance).fit(final.tuned.estimator, sample) for sample in samples)
+    samples = fitter.samples(replicates) if family.learns_from_experiment else []
+    refits = fitter.refits(final, samples)
     ready = fitter.prepared(final.balance)
     trust = weigh(ready, material.cells, final.balance, samples) if isinstance(ready, PreparedAuto) else None
-    return CrossFit(final, q, prediction, everywhere, replicates, trust)
+    return CrossFit(final, q, prediction, everywhere, refits, trust)
 
 
 def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
@@ -133,13 +138,21 @@ class _Fitter(Generic[F]):
                 fitted[i] = Fitted(balance, chosen, prepared.fit(chosen.estimator, subsets[i]))
         return [fitted[i] for i in range(len(subsets))]
 
-    def samples(self) -> list[IntArray]:
+    def samples(self, count: int) -> list[IntArray]:
         """Experiments with contexts drawn with replacement: refits say how far the reward would move with another."""
         names, code = np.unique(self.material.trial.context, return_inverse=True)
         members = [np.flatnonzero(code == i) for i in range(len(names))]
         rng = np.random.default_rng([self.seed, REPLICATES])
-        draws = [rng.integers(len(names), size=len(names)) for _ in range(REPLICATES)]
+        draws = [rng.integers(len(names), size=len(names)) for _ in range(count)]
         return [np.concatenate([members[i] for i in draw]) for draw in draws]
+
+    def refits(self, final: Fitted[F], samples: Sequence[IntArray]) -> tuple[RewardFit, ...]:
+        """Rewards of resampled experiments, hyperparameters kept."""
+        found = []
+        for number, sample in enumerate(samples):
+            self.progress("refitting", number / len(samples))
+            found.append(self.prepared(final.balance).fit(final.tuned.estimator, sample))
+        return tuple(found)
 
     def _tick(self, done: float) -> None:
         self.progress(f"tuning {self.family.name}", done)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.alarm import alarm
-from deconfound.crossfit import CrossFit, Progress, cross_fit
+from deconfound.crossfit import REPLICATES, THOROUGH, CrossFit, Progress, cross_fit
 from deconfound.data import Study, Table, closest, quoted
 from deconfound.design import FloatArray
 from deconfound.diagnose import check
@@ -45,6 +45,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     method: str = "doubly robust",
     target: pa.Table | None = None,
     cost: Mapping[str, float] | None = None,
+    thorough: bool = False,
     progress: Progress = _silent,
 ) -> Result:
     """The value of each model with intervals, a recommendation per context, and every check of an assumption.
@@ -53,7 +54,8 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     whose hyperparameters then serve as the defaults of its grid. ``balance`` fixes the share of the surface
     statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself. ``target`` holds the
     contexts that values are wanted for, if not the experiment's. ``cost`` is what one output of a model costs, in
-    units of the outcome; recommendations and routing are then net of it.
+    units of the outcome; recommendations and routing are then net of it. ``thorough`` refits ten times as often for
+    the intervals of direct values, the recommendations and the stability of the weights.
     """
     return evaluate_families(
         study,
@@ -65,6 +67,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
         method=method,
         target=target,
         cost=cost,
+        thorough=thorough,
         progress=progress,
     )[0]
 
@@ -80,6 +83,7 @@ def evaluate_families(  # noqa: PLR0913
     method: str = "doubly robust",
     target: pa.Table | None = None,
     cost: Mapping[str, float] | None = None,
+    thorough: bool = False,
     progress: Progress = _silent,
 ) -> tuple[Result, ...]:
     """``evaluate`` for several families that share features, factorizations and checks."""
@@ -88,6 +92,8 @@ def evaluate_families(  # noqa: PLR0913
         raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
     if not 0.0 < level < 1.0:
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
+    if balance is not None and not 0.0 <= balance <= 1.0:
+        raise UsageError(f"balance must lie between 0 (hashed text alone) and 1 (statistics alone), not {balance!r}.")
     paid = None if cost is None else _costs(study, cost)
     _enough(study)
     progress("reading texts", 0.0)
@@ -98,7 +104,8 @@ def evaluate_families(  # noqa: PLR0913
         aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
         results = []
         for each in named:
-            fitted = cross_fit(material, each, CROSS_FITS, seed, balance, progress)
+            refits = THOROUGH if thorough else REPLICATES
+            fitted = cross_fit(material, each, CROSS_FITS, seed, balance, progress, refits)
             results.append(_result(study, material, fitted, aims))
     return tuple(results)
 

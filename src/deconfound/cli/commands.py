@@ -12,7 +12,7 @@ from deconfound.data import Study, quoted
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.evaluation import PAPER_SIX, evaluate_families
 from deconfound.features import Features, Source
-from deconfound.loading import load
+from deconfound.loading import load, load_contexts
 from deconfound.report import Result
 from deconfound.report.document import document, to_text
 from deconfound.report.summary import comparison
@@ -100,6 +100,11 @@ def _results(study: Study, arguments: argparse.Namespace, features: Features) ->
             features=features,
             balance=arguments.balance,
             method=arguments.method.replace("-", " "),
+            target=None
+            if arguments.target is None
+            else load_contexts(arguments.target, columns=mapping(arguments.map)),
+            cost=_costs(arguments.cost, arguments.worth),
+            thorough=arguments.thorough,
             progress=progress,
         )
     finally:
@@ -124,6 +129,22 @@ def mapping(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quoted(pair)}.")
         columns[name] = column
     return columns
+
+
+def _costs(pairs: Sequence[str], worth: float) -> dict[str, float] | None:
+    """What --cost and --worth said, in units of the outcome."""
+    if not worth > 0:
+        raise UsageError(f"--worth takes what an outcome of 1 instead of 0 is worth, above zero, not {worth:g}.")
+    costs = {}
+    for pair in pairs:
+        name, equals, amount = pair.rpartition("=")
+        try:
+            costs[name] = float(amount) / worth
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quoted(pair)}.")
+    return costs or None
 
 
 def _names(models: str | None) -> list[str] | None:

@@ -62,6 +62,22 @@ def _evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--balance", type=float, metavar="X", help="share of the statistics in the features, 0 to 1 (default: chosen)"
     )
     parser.add_argument("--method", choices=("doubly-robust", "direct"), default="doubly-robust")
+    parser.add_argument("--target", metavar="FILE", help="the contexts that values are wanted for, if not those drawn")
+    parser.add_argument(
+        "--cost",
+        action="append",
+        default=[],
+        metavar="MODEL=AMOUNT",
+        help="what one output costs; recommendations are then net of it; may be repeated",
+    )
+    parser.add_argument(
+        "--worth",
+        type=float,
+        default=1.0,
+        metavar="AMOUNT",
+        help="what an outcome of 1 instead of 0 is worth (default 1)",
+    )
+    parser.add_argument("--thorough", action="store_true", help="ten times as many refits behind intervals and weights")
     parser.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
