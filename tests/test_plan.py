@@ -621,13 +621,23 @@ def tables(outcomes: list[float]) -> dict[str, pa.Table]:
     return {"log": pa.Table.from_pylist(logged), "replay": pa.Table.from_pylist(replayed)}
 
 
-def test_three_log_rows_make_a_plan_and_constant_ones_do_not():
-    small = plan(load_history(**tables([0.0, 1.0, 1.0])))
-    assert isinstance(small, Plan)
-    assert np.isfinite(small.at(20).width).all()
-    assert small.evidence.variance_range[0] < 0.4
-    with pytest.raises(EvidenceError, match="no spread"):
-        plan(load_history(**tables([1.0, 1.0, 1.0, 1.0])))
+def test_a_short_log_makes_a_plan_with_a_wide_range_and_three_rows_do_not():
+    """Two rows that happen to be alike would promise an experiment of a dozen rows."""
+    short = plan(load_history(**tables([0.0, 1.0, 0.5, 0.25, 0.7, 0.1, 0.9, 0.3, 0.6, 0.2, 0.8, 0.4])))
+    assert np.isfinite(short.at(20).width).all()
+    assert short.evidence.variance_range[0] < 1 / 1.5
+    for few in ([0.0, 1.0, 1.0], [1.0] * 40):
+        with pytest.raises(EvidenceError, match="no spread to plan from"):
+            plan(load_history(**tables(few)))
+
+
+def test_a_pilot_of_three_rows_ends_with_code_4(files, tmp_path, capsys):
+    pq.write_table(pq.read_table(files["experiment"]).slice(0, 3), tmp_path / "few.parquet")
+    command = words({**files, "experiment": str(tmp_path / "few.parquet")}, "log", "replay", "experiment")
+    assert main(command) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "few.parquet: 3 rows of 3 models show no spread" in err
 
 
 def test_whatever_is_wrong_with_the_tables_is_told():

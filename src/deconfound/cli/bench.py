@@ -15,15 +15,17 @@ from deconfound.bench.articles import read_articles
 from deconfound.bench.contenders import KNOWN
 from deconfound.bench.pictures.canvas import need_matplotlib
 from deconfound.bench.reproduction import reproduction
-from deconfound.bench.results import Cell, Score
+from deconfound.bench.results import Cell, Score, read_scores
 from deconfound.bench.sweep import Bar, Benchmark, Only, digest, select, sweep
 from deconfound.bench.synthetic import constants
 from deconfound.bench.synthetic.benchmark import Synthetic, articles_digest
 from deconfound.bench.synthetic.targeted import TARGETED_FAMILIES
 from deconfound.bench.tables import (
     direct_against_dr,
+    excess_table,
     overall,
     overall_table,
+    to_markdown,
     to_text,
     values_table,
     winner_grid,
@@ -79,6 +81,13 @@ def write_reproduction(arguments: argparse.Namespace) -> int:
         sys.stdout.write(page)
     else:
         Path(arguments.output).write_text(page, encoding="utf-8")
+    return 0
+
+
+def show_excess(arguments: argparse.Namespace) -> int:
+    """What each family loses to the best of the six on finished benchmarks."""
+    table = excess_table([read_scores(Path(path)) for path in arguments.results])
+    sys.stdout.write(to_markdown(table) if arguments.markdown else to_text(table))
     return 0
 
 

@@ -170,6 +170,7 @@ def _bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     _synthetic(benchmarks)
     for name, help_text in CACHED.items():
         _cached(benchmarks, name, help_text)
+    _excess(benchmarks)
     _reproduction(benchmarks)
 
 
@@ -185,6 +186,13 @@ def _cached(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser], nam
         parser.add_argument("--contexts", default="", metavar="N|all", help="so many of the hardest (default 48)")
     _sweep(parser, f"deconfound-{name}")
     parser.set_defaults(run=_run_cached, benchmark=name)
+
+
+def _excess(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = benchmarks.add_parser("excess", help="what each family loses to the best of the six, over benchmarks")
+    parser.add_argument("results", nargs="+", metavar="FILE", help="results.parquet of each benchmark")
+    parser.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    parser.set_defaults(run=_run_excess)
 
 
 def _reproduction(benchmarks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -286,6 +294,12 @@ def _run_cached(arguments: argparse.Namespace) -> int:
 
     commands = {"summarization": cached.summarization, "coding": cached.coding, "instructions": cached.instructions}
     return commands[arguments.benchmark](arguments)
+
+
+def _run_excess(arguments: argparse.Namespace) -> int:
+    from deconfound.cli.bench import show_excess
+
+    return show_excess(arguments)
 
 
 def _run_reproduction(arguments: argparse.Namespace) -> int:

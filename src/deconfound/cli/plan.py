@@ -24,6 +24,7 @@ PICTURES = (".svg", ".png")
 JSON = ".json"
 NUMBERS = ("spread", "explained", "gap")
 WIDE, HIGH = 9.0, 3.4  # inches
+TICKS = 2  # every second number of rows is written, all would touch
 COLOUR = "#1f5f8b"
 
 
@@ -145,6 +146,8 @@ def _panel(axes: Axes, rows: Sequence[float], lines: Sequence[Line], name: str) 
     axes.fill_between(rows, low, high, color=COLOUR, alpha=0.2, linewidth=0)
     axes.plot(rows, expected, color=COLOUR, marker="o", markersize=3)
     axes.set_xscale("log")
+    axes.set_xticks(rows[::TICKS], [f"{n:,.0f}" for n in rows[::TICKS]])
+    axes.set_xticks([], minor=True)
     axes.set_ylim(bottom=0.0)
     axes.set_xlabel("rows a model")
 

@@ -14,6 +14,7 @@ from deconfound.errors import Finding, UsageError
 LARGEST_SPREAD = 0.5  # no outcome in [0, 1] has a larger standard deviation
 GAP = 0.1  # standard deviation of the models' values where nobody says otherwise: 0.6 against 0.7 is typical
 GUESSED = 1.5  # numbers out of the blue: variances this many times larger or smaller belong to the stated range
+FEWEST_FREEDOM = 10  # rows beyond the first of each model; with fewer the range below spans a factor above three
 BELIEVABLE = 0.8  # probability that the variance of a row lies in the stated range
 
 

@@ -14,7 +14,7 @@ from deconfound.features import Blocks, Features
 from deconfound.linalg import one_blas_thread
 from deconfound.material import Cells, coded
 from deconfound.plan.beliefs import CLOSEST, Beliefs
-from deconfound.plan.evidence import LARGEST_SPREAD, Evidence, believable
+from deconfound.plan.evidence import FEWEST_FREEDOM, LARGEST_SPREAD, Evidence, believable
 from deconfound.plan.reading import History
 from deconfound.reward import ObsOnly
 from deconfound.value.own import FEWEST, PRIOR_FREEDOM, ROUNDING
@@ -134,9 +134,10 @@ def _moments(codes: IntArray, outcome: FloatArray, rows: FloatArray, source: str
     squares = _centred(codes, outcome, rows) ** 2
     freedom = np.maximum(rows - 1, 0.0)
     summed = np.bincount(codes[codes >= 0], weights=squares, minlength=len(rows))
-    if freedom.sum() < 1 or summed.sum() < ROUNDING:
+    if freedom.sum() < FEWEST_FREEDOM or summed.sum() < ROUNDING:
         raise EvidenceError(
-            f"{source}: no candidate has two logged outcomes that differ, so there is no spread to plan from. Give "
+            f"{source}: {counted(int(rows.sum()), 'row')} of the candidates show no spread to plan from: it takes "
+            f"{FEWEST_FREEDOM} rows beyond the first of each model, and outcomes that vary. Give a longer log, or "
             "--models N and --spread S instead of files."
         )
     shared = float(summed.sum() / freedom.sum())

@@ -15,7 +15,7 @@ from deconfound.features import Features
 from deconfound.linalg import one_blas_thread
 from deconfound.material import Material
 from deconfound.plan.beliefs import believed
-from deconfound.plan.evidence import Evidence, believable
+from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
 from deconfound.plan.widths import choice_cost
 from deconfound.reward import Cvci, Family
 from deconfound.value import powered
@@ -60,10 +60,11 @@ def from_pilot(models: Sequence[str], pilot: Pilot, source: str = "pilot") -> Ev
     shares = Shares.of(pilot.model, count, heavy, pilot.cluster)
     drawn = np.bincount(pilot.model, minlength=count)[:count]
     outcome, prediction = shares.influence(pilot.outcome), shares.influence(pilot.prediction)
-    if shares.blind.all() or np.abs(outcome).max() < ROUNDING:
+    if shares.freedom.sum() < FEWEST_FREEDOM or np.abs(outcome).max() < ROUNDING:
         raise EvidenceError(
-            f"{source}: no model's outcomes vary, so there is no spread to plan from. Randomize more contexts, or give "
-            "--models N and --spread S instead of files."
+            f"{source}: {counted(len(pilot.model), 'row')} of {counted(count, 'model')} show no spread to plan from: it "
+            f"takes {FEWEST_FREEDOM} independent rows beyond the first of each model, and outcomes that vary. Randomize "
+            "more contexts, leave --experiment out, or give --models N and --spread S instead of files."
         )
     power = np.zeros(count) if values.power is None else values.power
     residual = outcome - power * prediction

@@ -2,6 +2,7 @@
 
 from deconfound.bench.tables.budgets import Curve, Panel, by_budget, panels
 from deconfound.bench.tables.estimate import Estimate
+from deconfound.bench.tables.excess import excess, excess_table
 from deconfound.bench.tables.layout import (
     curve_grid,
     curve_rows,
@@ -55,6 +56,8 @@ __all__ = [
     "direct_against_dr",
     "dr_curve",
     "dr_curve_table",
+    "excess",
+    "excess_table",
     "overall",
     "overall_table",
     "panels",

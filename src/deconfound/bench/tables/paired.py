@@ -13,7 +13,7 @@ from deconfound.bench.results import Cell, Score
 from deconfound.data import Mask, counted, escaped, listed, quoted
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
-from deconfound.reward import FAMILIES, VARIANTS
+from deconfound.reward import EVERY
 
 Axis: TypeAlias = Literal["confounding", "n_log", "n_experiment", "reward"]
 Level: TypeAlias = float | int | str
@@ -68,7 +68,7 @@ def paired(scores: Sequence[Score], metrics: Sequence[str], families: Sequence[s
 
 def ordered(families: Iterable[str]) -> tuple[str, ...]:
     """Families in the order of the package, unknown ones after them by name."""
-    known = [family.name for family in (*FAMILIES, *VARIANTS)]
+    known = [family.name for family in EVERY]
     return tuple(sorted(set(families), key=lambda name: (known.index(name) if name in known else len(known), name)))
 
 
