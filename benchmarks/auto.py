@@ -58,7 +58,7 @@ def simulate(rows: int, bias: float, seed: int) -> Study:
     return Study(log, experiment, model, context, phi, psi, truth.mean(axis=0))
 
 
-def _draw(  # noqa: PLR0913
+def _draw(
     rng: np.random.Generator,
     phi: FloatArray,
     psi: FloatArray,

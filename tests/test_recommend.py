@@ -260,9 +260,9 @@ def study(seed: int, borne_out: float) -> tuple[tuple[int, int], tuple[int, int]
 def test_few_of_the_clear_contexts_have_another_best_model(borne_out):
     """At most one in twenty.
 
-    Contexts of a study err together through slope and average leads. Over 40 studies the share has a standard error of
-    about 0.005, so 0.065 lies three of them above what is promised. Without a calibration it is more than twice that
-    wherever the reward exaggerates, and the promise is broken even where it does not.
+    Contexts of a study err together through slope and average leads: over 40 studies the share has a standard error
+    of 0.002 and 0.012, so 0.065 is nowhere near. Without a calibration a quarter of the clear contexts are wrong where
+    the reward exaggerates, and the promise is broken even where it does not.
     """
     found = np.array([study(seed, borne_out) for seed in range(40)]).sum(axis=0)
     (clear, wrong), (trusting, misled) = found

@@ -188,6 +188,7 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty():
     found, cluster = t.route(), np.tile(np.arange(40), 2)
     again = routing(MODELS, *twice[:4], twice[4], cluster)
     assert (again.gain, again.low, again.high) == pytest.approx((found.gain, found.low, found.high), abs=0.02)
+    assert (again.value_low, again.value_high) == pytest.approx((found.value_low, found.value_high), abs=0.005)
 
 
 def test_bad_input_is_refused():

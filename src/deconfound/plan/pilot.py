@@ -17,7 +17,7 @@ from deconfound.material import Material
 from deconfound.plan.beliefs import believed
 from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
 from deconfound.plan.widths import choice_cost
-from deconfound.reward import Cvci, Family
+from deconfound.reward import Auto, Family
 from deconfound.value import powered
 from deconfound.value.own import ROUNDING, Shares, moderated
 
@@ -42,7 +42,7 @@ def from_study(study: Study, family: Family | None, seed: int, progress: Progres
     with one_blas_thread():
         progress("reading texts", 0.0)
         material = Material.of(study, Features(source="text" if study.has_text else "columns"))
-        fitted = cross_fit(material, family or Cvci(), FOLDS, seed, None, progress)
+        fitted = cross_fit(material, family or Auto(), FOLDS, seed, None, progress)
     trial = material.trial
     pilot = Pilot(fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster)
     return from_pilot(study.models, pilot, study.experiment.source)
@@ -62,9 +62,9 @@ def from_pilot(models: Sequence[str], pilot: Pilot, source: str = "pilot") -> Ev
     outcome, prediction = shares.influence(pilot.outcome), shares.influence(pilot.prediction)
     if shares.freedom.sum() < FEWEST_FREEDOM or np.abs(outcome).max() < ROUNDING:
         raise EvidenceError(
-            f"{source}: {counted(len(pilot.model), 'row')} of {counted(count, 'model')} show no spread to plan from: it "
-            f"takes {FEWEST_FREEDOM} independent rows beyond the first of each model, and outcomes that vary. Randomize "
-            "more contexts, leave --experiment out, or give --models N and --spread S instead of files."
+            f"{source}: {counted(len(pilot.model), 'row')} of {counted(count, 'model')} show no spread to plan from: "
+            f"it takes {FEWEST_FREEDOM} independent rows beyond the first of each model, and outcomes that vary. "
+            "Randomize more contexts, leave --experiment out, or give --models N and --spread S instead of files."
         )
     power = np.zeros(count) if values.power is None else values.power
     residual = outcome - power * prediction
