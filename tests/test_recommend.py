@@ -183,6 +183,7 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
     assert found.unseen == pytest.approx(UNSEEN * (left @ weight @ left) / 55)
     assert found.freedom == pytest.approx(np.full(3, min(20, len(groups) - 5)))
     assert found.average == pytest.approx(Q.mean(axis=0))
+    assert found.centre == pytest.approx([0.5, 0.6, 0.7])
     assert found.noise == pytest.approx(np.full(3, 2 * 0.01**2))  # two draws, 0.01 to either side
 
 

@@ -191,7 +191,7 @@ def _against(
         V(policy) - mu(b) = share * (value of the policy there - value of b there)
 
     Elsewhere the two are the same and nothing is in doubt. A policy that rarely leaves ``b`` is judged by few rows, and
-    only counting those shows how few: over all rows, the 95 % interval of such a gain held in 80 % of studies.
+    only counting those shows how few.
     """
     differs = picked != b
     share = float(differs.mean())

@@ -63,7 +63,17 @@ def _answer(result: Result) -> str:
     if rivals:
         lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
         lines.append(f"At {level} the best may also be {listed(rivals)}.")
-    return "\n".join([*lines, result.alarm.sentence])
+    return "\n".join([*lines, *_net(result), result.alarm.sentence])
+
+
+def _net(result: Result) -> list[str]:
+    """Who comes first once outputs are paid for."""
+    cost = result.policy.cost
+    if cost is None:
+        return []
+    net = np.where(np.isnan(result.values.estimate), -np.inf, result.values.estimate - cost)
+    first = int(np.argmax(net))
+    return [f"Net of cost {result.models[first]} comes first, at {net[first]:.3f}."]
 
 
 def comparison_rows(result: Result) -> list[tuple[str, ...]]:
@@ -112,10 +122,16 @@ def _routing(result: Result) -> str:
     counts = recommended(result)
     total, unclear = counts["contexts"], counts["cannot_tell"]
     if not total:
-        return ""
-    clear = [f"{name} on {n:,}" for name, n in sorted(counts["clear"].items(), key=lambda item: -item[1])]
-    first = f"Of {total:,} replayed contexts the data name a best model for {total - unclear:,}"
-    named = f"{first}{': ' + listed(clear) if clear else ''}; for {unclear:,} they cannot tell."
+        return result.routing.sentence
+    kind = "clear" if unclear < total else "best_guess"
+    picks = [f"{name} on {n:,}" for name, n in sorted(counts[kind].items(), key=lambda item: -item[1])]
+    if unclear < total:
+        named = f"Of {total:,} replayed contexts {total - unclear:,} have a clear best model: {listed(picks)}."
+    else:
+        level = percent(result.level)
+        named = (
+            f"On none of {total:,} replayed contexts is a best model clear at {level}; best guesses: {listed(picks)}."
+        )
     return f"{result.routing.sentence}\n{named}"
 
 
