@@ -22,6 +22,8 @@ from deconfound.bench.tables import (
     differences_table,
     direct_against_dr,
     dr_curve,
+    excess,
+    excess_table,
     overall,
     overall_table,
     panels,
@@ -428,3 +430,37 @@ def test_a_folder_that_is_a_file_is_named(scores, tmp_path):
     (tmp_path / "taken").write_text("here")
     with pytest.raises(UsageError, match="taken"):
         write_tables(scores, tmp_path / "taken")
+
+
+def test_the_excess_is_over_the_best_of_the_six_and_may_be_negative():
+    """Against a loop; ``auto`` is no yardstick, and a family that some cells lack is left out."""
+    scores = made(families=(*FAMILIES, "auto"))
+    scores = [replace(s, regret=s.regret / 2) if s.family == "auto" else s for s in scores]
+    lacking = [replace(s, family="grounded-linear") for s in scores if s.family == "cvci" and s.cell == CELLS[0]]
+    found = excess([*scores, *lacking])
+    assert set(found) == {*FAMILIES, "auto"}
+    for family, estimate in found.items():
+        parts = []
+        for cell in CELLS:
+            means = {f: statistics.fmean(values(scores, "regret", cell=cell, family=f).values()) for f in found}
+            parts.append(100 * (means[family] / min(means[f] for f in FAMILIES) - 1))
+        assert estimate.mean == pytest.approx(statistics.fmean(parts))
+    assert found["auto"].mean < -40
+    assert min(found[f].mean for f in FAMILIES) >= 0
+
+
+def test_the_excess_table_ends_with_mean_and_worst():
+    several = [made(families=(*FAMILIES, "auto")), made(families=(*FAMILIES, "auto"), seed=1)]
+    table = excess_table(several)
+    assert table.columns[0] == "family"
+    assert table.columns[-2:] == ("mean", "worst")
+    means = [row[-2].mean for row in table.rows]
+    assert means == sorted(means)
+    for row in table.rows:
+        assert row[-1] == pytest.approx(max(one.mean for one in row[1:3]))
+        assert row[-2].mean == pytest.approx(statistics.fmean(one.mean for one in row[1:3]))
+
+
+def test_an_excess_needs_families_to_exceed():
+    with pytest.raises(UsageError, match="at least two"):
+        excess(made(families=("exp-only", "auto")))

@@ -14,7 +14,7 @@ from deconfound.data import Study, Table, closest, quoted
 from deconfound.design import FloatArray
 from deconfound.diagnose import check
 from deconfound.diagnose.alignment import REPLAY
-from deconfound.diagnose.target import target_weights
+from deconfound.diagnose.target import required, target_weights
 from deconfound.errors import EvidenceError, Finding, UsageError
 from deconfound.features import Features
 from deconfound.linalg import one_blas_thread
@@ -101,6 +101,8 @@ def evaluate_families(  # noqa: PLR0913
         material = Material.of(study, features or Features())
         checked = check(study, seed=seed, level=level, target=target, material=material, progress=progress)
         weights = None if target is None else target_weights(material, study, target, seed)
+        if weights is not None:
+            required(weights)
         aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
         results = []
         for each in named:

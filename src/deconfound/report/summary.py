@@ -10,6 +10,7 @@ import numpy as np
 
 from deconfound.alarm import Alarm
 from deconfound.data import counted, escaped, listed
+from deconfound.diagnose.target import CHECK as OVERLAP
 from deconfound.report.document import recommended
 from deconfound.report.result import Result
 from deconfound.trust import SOURCES, VIEWS
@@ -174,7 +175,7 @@ def _settings(result: Result) -> dict[str, object]:
 
 def _findings(result: Result) -> str:
     """Warnings and failures; what cannot be told is counted, and told in full by ``deconfound check``."""
-    noted = [finding for finding in result.findings if finding.verdict in ("fail", "warn")]
+    noted = [f for f in result.findings if f.verdict in ("fail", "warn") or f.check == OVERLAP]
     open_ = sum(finding.verdict == "cannot tell" for finding in result.findings)
     lines = [
         f"  {f.verdict}{f' ({f.assumption})' * bool(f.assumption)}: {f.message} {f.remedy}".rstrip() for f in noted
