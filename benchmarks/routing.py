@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deconfound.calibration import Calibration, calibrate
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.features import Blocks
 from deconfound.linalg import one_blas_thread
 from deconfound.material import Cells
-from deconfound.recommend import Calibration, Policy, Recommendation, calibrate
+from deconfound.recommend import Policy, Recommendation
 from deconfound.reward import Cvci, ExpOnly, Family, RewardFit
 from deconfound.routing import Routing, routing
 from deconfound.value import powered

@@ -20,7 +20,7 @@ RANKS = (
     {"design", "data", "linalg", "chat"},
     {"loading", "features", "reward", "demo", "replay", "judge"},
     {"material", "tune", "value"},
-    {"crossfit", "recommend", "routing", "alarm", "metrics", "diagnose", "trust"},
+    {"crossfit", "recommend", "calibration", "routing", "alarm", "metrics", "diagnose", "trust"},
     {"report"},
     {"evaluation", "plan"},
     {"bench"},
@@ -35,6 +35,7 @@ SIBLINGS = {
     ("routing", "metrics"),
     ("routing", "recommend"),
     ("crossfit", "trust"),
+    ("recommend", "calibration"),
 }
 """Within one row: who may import whom."""
 

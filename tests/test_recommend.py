@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from deconfound.calibration import UNSEEN, Calibration, calibrate
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.features import Blocks
 from deconfound.material import Cells
-from deconfound.recommend import UNSEEN, Calibration, Policy, calibrate
+from deconfound.recommend import Policy
 from deconfound.report.summary import spans
 from deconfound.reward import RewardFit
 from deconfound.value import Values, powered

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from deconfound.design import group_folds
-from deconfound.diagnose import telling
-from deconfound.diagnose.telling import Sample, reshuffled, tell_apart, thinned
+from deconfound.diagnose import telling, thinning
+from deconfound.diagnose.telling import Sample, reshuffled, tell_apart
+from deconfound.diagnose.thinning import thinned
 from deconfound.diagnose.words import fold, weighed
 
 
@@ -258,7 +259,7 @@ def test_thinning_keeps_strata_whole_and_both_groups_there():
     stratum = rng.integers(600, size=5000)
     group = rng.random(5000) < 0.3
     kept = thinned(group, stratum, 0)
-    assert len(kept) <= telling.MAX_ROWS
+    assert len(kept) <= thinning.MAX_ROWS
     for code in np.unique(stratum[kept]):
         ours, all_ours = (group[rows[stratum[rows] == code]].sum() for rows in (kept, np.arange(5000)))
         assert ours == min(2, all_ours) > 0

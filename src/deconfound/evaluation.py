@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.alarm import alarm
+from deconfound.calibration import calibrate
 from deconfound.crossfit import REPLICATES, THOROUGH, CrossFit, Progress, cross_fit
 from deconfound.data import Study, Table, closest, quoted
 from deconfound.design import FloatArray
@@ -19,7 +20,7 @@ from deconfound.errors import EvidenceError, Finding, UsageError
 from deconfound.features import Features
 from deconfound.linalg import one_blas_thread
 from deconfound.material import Material, coded
-from deconfound.recommend import Policy, calibrate
+from deconfound.recommend import Policy
 from deconfound.report import Choice, Counts, Result
 from deconfound.reward import EVERY, FAMILIES, Auto, Family
 from deconfound.routing import Routing, routing

@@ -42,13 +42,17 @@ class Cells:
         """q (contexts, models): the reward averaged over the draws of each cell."""
         return reward.of_models(self.average(reward.shown(self.rows(balance))))
 
+    def draws(self) -> FloatArray:
+        """Draws of each cell (contexts, models)."""
+        count = np.bincount(self.context * self.models + self.model, minlength=len(self.contexts) * self.models)
+        return count.reshape(-1, self.models).astype(np.float64)
+
     def average(self, reward: FloatArray) -> FloatArray:
         """The reward of distinct rows (u,) averaged over the draws of each cell (contexts, models)."""
         cell = self.context * self.models + self.model
-        size = len(self.contexts) * self.models
-        total = np.bincount(cell, weights=reward[self.blocks.pair], minlength=size)
+        total = np.bincount(cell, weights=reward[self.blocks.pair], minlength=len(self.contexts) * self.models)
         with np.errstate(invalid="ignore"):
-            return (total / np.bincount(cell, minlength=size)).reshape(len(self.contexts), self.models)
+            return np.asarray(total.reshape(-1, self.models) / self.draws())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
+from deconfound.calibration import Calibration
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.material import Cells
 from deconfound.metrics import choices
 from deconfound.reward import RewardFit
-from deconfound.value import Values
-from deconfound.value.estimators import check_rows, propensities, table
 from deconfound.value.joint import check_level
-from deconfound.value.own import ROUNDING, summed
 
 Verdict = Literal["clear", "cannot tell"]
-
-UNSEEN = 0.1
-"""Share of the unexplained variance of outcomes that is taken for what a model is worth on just this context.
-
-One outcome a context cannot tell that from luck, so this is an assumption and not an estimate. In the demo it is 0.04.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +46,6 @@ class Recommendation:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """How far randomized outcomes bear out what a reward says of single contexts.
-
-        lead of a over b on x = centre_a - centre_b + slope * (deviation_a - deviation_b),  deviation = q(x) - average
-
-    The unbiased values say who leads on average; the reward only says where the lead is larger or smaller, and
-    ``slope`` is how much of that came true on contexts the reward had not seen.
-    """
-
-    centre: FloatArray  # (k,) unbiased values
-    average: FloatArray  # (k,) mean of q over the study's contexts
-    slope: float  # in [0, 1]
-    slope_error: float  # infinite where outcomes say nothing of it
-    noise: FloatArray  # (k,) variance of the reward between two draws of one context
-    unseen: float  # variance of a model's value between contexts that the reward does not see
-    freedom: FloatArray  # (k,) degrees of freedom behind all that
-
-    @classmethod
-    def trusting(cls, count: int) -> Calibration:
-        """The reward at its word: what a policy without a calibration goes by. It is wrong more often than it says."""
-        nothing = np.zeros(count)
-        return cls(nothing, nothing, 1.0, 0.0, nothing, 0.0, np.full(count, np.inf))
-
-
-@dataclass(frozen=True, slots=True)
 class Policy:
     """A fitted reward, its bootstrap refits and the error of the models' values: all that a recommendation needs."""
 
@@ -100,7 +67,7 @@ class Policy:
         q = cells.q(self.reward, self.balance)
         refits = [cells.q(fit, self.balance) for fit in self.replicates]
         known = self.calibration or Calibration.trusting(len(self.models))
-        leads = _Leads.of(q, refits, self.covariance, known, price, _draws(cells))
+        leads = _Leads.of(q, refits, self.covariance, known, price, cells.draws())
         return tuple(self._one(cells.contexts[i], q[i], leads, i, level) for i in range(len(q)))
 
     def _one(self, context_id: str, q: FloatArray, leads: _Leads, at: int, level: float) -> Recommendation:
@@ -132,111 +99,6 @@ def prices(models: Sequence[str], cost: FloatArray | None) -> FloatArray:
     if found.shape != (len(models),) or not np.isfinite(found).all():
         raise UsageError(f"cost must hold one finite number, in outcome units, for each of the {len(models)} models.")
     return found
-
-
-def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers name them)
-    values: Values,
-    q: FloatArray,
-    model: IntArray,
-    outcome: FloatArray,
-    propensity: FloatArray | None = None,
-    cluster: IntArray | None = None,
-    *,
-    cells: Cells,
-    reward: RewardFit,
-    balance: float,
-    unseen: float = UNSEEN,
-) -> Calibration:
-    """Learn from out-of-fold rewards how far the final ``reward`` may be believed on one context.
-
-        outcome_j = level of model_j + common * (mean deviation of q_j) + slope * (what is left for model_j) + luck
-
-    by least squares weighted with 1 / propensity. What all models share on a context is no reason to prefer one, so it
-    has a coefficient of its own. ``q`` (n, k) is averaged over replay draws that are not row j's own output: a reward
-    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased ones.
-    """
-    models = values.models
-    q = table(models, q)
-    check_rows(len(q), {"model": model, "outcome": outcome})
-    chance = propensities(models, model, propensity)
-    rows = np.arange(len(q)) if cluster is None else np.asarray(cluster)
-    check_rows(len(q), {"cluster": rows})
-    model, outcome = np.asarray(model), np.asarray(outcome, dtype=np.float64)
-    if not 0.0 <= unseen <= 1.0:
-        raise UsageError(f"unseen is a share of variance in [0, 1], not {unseen!r}.")
-    if not (np.isfinite(q).all() and np.isfinite(outcome).all()):
-        raise UsageError("q or outcome holds NaN or infinity; every entry must be a finite number.")
-    mine = (model >= 0) & (model < len(models))
-    borne = _Borne.of((q - q.mean(axis=0))[mine], model[mine], outcome[mine], 1 / chance[mine], rows[mine])
-    slope = float(np.clip(borne.slope, 0.0, 1.0))
-    final = cells.q(reward, balance)
-    free = np.full(len(models), np.inf) if values.freedom is None else values.freedom
-    return Calibration(
-        centre=values.estimate if values.centre is None else values.centre,
-        average=final.mean(axis=0),
-        slope=slope,
-        slope_error=borne.error,
-        noise=_noise(cells, reward.shown(cells.rows(balance)), (final - final.mean(axis=1, keepdims=True)).var(axis=0)),
-        unseen=unseen * borne.rest,
-        freedom=np.minimum(free, borne.freedom),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Borne:
-    """How much of the reward's differences between contexts came true."""
-
-    slope: float
-    error: float
-    rest: float  # variance of outcomes that nothing explains
-    freedom: float
-
-    @classmethod
-    def of(
-        cls, deviation: FloatArray, model: IntArray, outcome: FloatArray, weight: FloatArray, cluster: IntArray
-    ) -> _Borne:
-        """Regress on what is left of the deviation after levels and shared part, errors clustered."""
-        shared = deviation.mean(axis=1)
-        own = deviation[np.arange(len(model)), model] - shared
-        taken = np.column_stack([model[:, None] == np.unique(model), shared]).astype(np.float64)
-        root = np.sqrt(weight * len(weight) / weight.sum()) if len(weight) else weight
-        known, wanted = (_left(root[:, None] * taken, root * column) for column in (own, outcome))
-        squares = float(known @ known)
-        _, code = np.unique(cluster, return_inverse=True)
-        groups = int(code.max(initial=-1)) + 1
-        freedom = float(groups - taken.shape[1] - 1)
-        rows = len(model) - taken.shape[1] - 1
-        slope = float(known @ wanted) / squares if squares > ROUNDING else 0.0
-        left = wanted - slope * known
-        if freedom < 1 or squares <= ROUNDING:
-            return cls(0.0, np.inf, float(left @ left) / rows if rows > 0 else 0.25, max(freedom, 1.0))
-        moved = summed((known * left)[:, None], code, groups)
-        error = float(np.sqrt((moved**2).sum() * groups / freedom)) / squares
-        return cls(slope, error, float(left @ left) / rows, freedom)
-
-
-def _left(taken: FloatArray, column: FloatArray) -> FloatArray:
-    """What of a column least squares cannot explain."""
-    return np.asarray(column - taken @ np.linalg.lstsq(taken, column, rcond=None)[0])
-
-
-def _draws(cells: Cells) -> FloatArray:
-    """Draws of each cell (contexts, k)."""
-    cell = cells.context * cells.models + cells.model
-    count = np.bincount(cell, minlength=len(cells.contexts) * cells.models)
-    return count.reshape(-1, cells.models).astype(np.float64)
-
-
-def _noise(cells: Cells, reward: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Variance of the reward between draws of one context (k,).
-
-    A model with one draw everywhere hides it; ``otherwise``, the variance between contexts, then stands for it.
-    """
-    draws, mean = _draws(cells), cells.average(reward)
-    apart = (reward[cells.blocks.pair] - mean[cells.context, cells.model]) ** 2
-    spare = (draws - (draws > 0)).sum(axis=0)
-    total = np.bincount(cells.model, weights=apart, minlength=cells.models)
-    return np.where(spare > 0, total / np.maximum(spare, 1.0), otherwise)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from deconfound.data import Study, counted
 from deconfound.design import IntArray
 from deconfound.diagnose.contexts import Contexts, averaged, columns_of_contexts, gather, read_target, together
 from deconfound.diagnose.target import overlap, target_weights
-from deconfound.diagnose.telling import FEWEST, Sample, Telling, tell_apart, thinned
+from deconfound.diagnose.telling import FEWEST, Sample, Telling, tell_apart
+from deconfound.diagnose.thinning import thinned
 from deconfound.diagnose.verdicts import shown, warned
 from deconfound.errors import Finding
 from deconfound.material import Material

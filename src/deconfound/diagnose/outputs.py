@@ -7,7 +7,8 @@ from scipy import sparse
 
 from deconfound.data import counted, listed
 from deconfound.design import IntArray
-from deconfound.diagnose.telling import Sample, Telling, thinned
+from deconfound.diagnose.telling import Sample, Telling
+from deconfound.diagnose.thinning import thinned
 from deconfound.diagnose.verdicts import shown
 from deconfound.features import Blocks
 from deconfound.material import Material

@@ -37,20 +37,20 @@ def load(
     ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. Whatever is wrong in any of the
     three raises one ``DataError`` that lists it all.
     """
-    _check_usage(columns or {}, outcome_range)
+    check_usage(columns or {}, outcome_range)
     sources = {"log": log, "experiment": experiment, "replay": replay}
     problems = _same_file(sources)
     scale = Scale(outcome_range, drop_missing)
-    drafts = _drafts(sources, columns or {}, scale, problems)
+    drafts = drafts_of(sources, columns or {}, scale, problems)
     if len(drafts) < len(sources):
         raise DataError(problems)
     aligned = align([drafts[role] for role in sources], problems)
     replayed = with_draws(aligned[2], problems)
     try:
         study = Study.build(
-            _finished(Log, aligned[0]),
-            _finished(Experiment, aligned[1]),
-            _finished(Replay, replayed),
+            finished(Log, aligned[0]),
+            finished(Experiment, aligned[1]),
+            finished(Replay, replayed),
             models=models,
             incomplete=incomplete,
         )
@@ -68,13 +68,13 @@ def load_replay(
 
     With ``models``, each of them must be there on every context, and rows of others are left out.
     """
-    _check_usage(columns or {}, None)
+    check_usage(columns or {}, None)
     problems: list[Problem] = []
-    drafts = _drafts({"replay": source}, columns or {}, Scale(), problems)
+    drafts = drafts_of({"replay": source}, columns or {}, Scale(), problems)
     if not drafts:
         raise DataError(problems)
     aligned = align([drafts["replay"]], problems)
-    replay = _finished(Replay, with_draws(aligned[0], problems))
+    replay = finished(Replay, with_draws(aligned[0], problems))
     if models is not None:
         problems += _uncovered(replay, models)
     if problems:
@@ -82,7 +82,8 @@ def load_replay(
     return replay if models is None else _only(replay, models)
 
 
-def _check_usage(columns: Mapping[str, str], outcome_range: tuple[float, float] | None) -> None:
+def check_usage(columns: Mapping[str, str], outcome_range: tuple[float, float] | None) -> None:
+    """Refuse options that no table could satisfy."""
     check_mapping(columns)
     if outcome_range is None:
         return
@@ -100,7 +101,7 @@ def _same_file(sources: Mapping[str, Source]) -> list[Problem]:
     return [Problem(label(log, "log"), what, "Put the randomized rows into a table of their own.")]
 
 
-def _drafts(
+def drafts_of(
     sources: Mapping[str, Source], columns: Mapping[str, str], scale: Scale, problems: list[Problem]
 ) -> dict[str, Draft]:
     """Bring every table that can be read into canonical columns; one that cannot leaves its problems behind."""
@@ -137,7 +138,8 @@ def _has_text(names: Sequence[str], columns: Mapping[str, str]) -> bool:
     return columns.get("context") in names or bool(candidates("context", names, bare_id=False))
 
 
-def _finished(kind: type[Kind], made: Draft) -> Kind:
+def finished(kind: type[Kind], made: Draft) -> Kind:
+    """The table that a draft has become."""
     return kind(made.table, made.source, made.ignored, made.findings, made.places)
 
 

@@ -4,11 +4,11 @@
 ``choosing`` say what rows give; ``allocation`` deals them to models; ``planning`` puts it together.
 """
 
+from deconfound.loading import History, load_history
 from deconfound.plan.evidence import Evidence, Numbers
 from deconfound.plan.forecast import Goal, Step
 from deconfound.plan.pilot import Pilot, from_pilot
 from deconfound.plan.planning import ROWS, Allocation, Answer, Line, Plan, plan
-from deconfound.plan.reading import History, load_history
 
 __all__ = [
     "ROWS",

@@ -12,10 +12,10 @@ from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError, Finding
 from deconfound.features import Blocks, Features
 from deconfound.linalg import one_blas_thread
+from deconfound.loading import History
 from deconfound.material import Cells, coded
 from deconfound.plan.beliefs import CLOSEST, Beliefs
 from deconfound.plan.evidence import FEWEST_FREEDOM, LARGEST_SPREAD, Evidence, believable
-from deconfound.plan.reading import History
 from deconfound.reward import ObsOnly
 from deconfound.value.own import FEWEST, PRIOR_FREEDOM, ROUNDING
 

@@ -12,12 +12,12 @@ from deconfound.crossfit import Progress
 from deconfound.data import Study
 from deconfound.design import FloatArray
 from deconfound.errors import EvidenceError, UsageError
+from deconfound.loading import History
 from deconfound.plan.allocation import MOST_ROWS, by_spread, dealt, equal, fewest, rows_needed
 from deconfound.plan.evidence import Evidence, Numbers
 from deconfound.plan.forecast import Forecast, Goal, Kind, Step
 from deconfound.plan.history import from_history
 from deconfound.plan.pilot import from_study
-from deconfound.plan.reading import History
 from deconfound.reward import Family
 from deconfound.value.joint import check_level
 

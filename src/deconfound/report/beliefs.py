@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deconfound.alarm import Alarm, Bias
-from deconfound.recommend import Calibration
+from deconfound.calibration import Calibration
 from deconfound.reward import Parts
 from deconfound.routing import Routing
 from deconfound.trust import SOURCES, VIEWS, Trust

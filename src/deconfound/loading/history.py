@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from deconfound.data import Log, Replay, between
 from deconfound.errors import DataError, Finding, Problem
 from deconfound.loading.align import align
-from deconfound.loading.columns import Finder, candidates, check_mapping, unmatched
-from deconfound.loading.drafts import Draft, Scale, draft
+from deconfound.loading.drafts import Scale
 from deconfound.loading.draws import with_draws
-from deconfound.loading.raw import Raw
-from deconfound.loading.sources import Source, label, read
+from deconfound.loading.sources import Source
+from deconfound.loading.study import check_usage, drafts_of, finished
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,32 +38,17 @@ def load_history(
     drop_missing: bool = False,
 ) -> History:
     """Read both tables as ``load`` would; whatever is wrong in either raises one ``DataError``."""
-    mapping = dict(columns or {})
-    check_mapping(mapping)
+    check_usage(columns or {}, outcome_range)
+    sources = {"log": log, "replay": replay}
     problems: list[Problem] = []
-    raws = {role: read(source, role, label(source, role)) for role, source in (("log", log), ("replay", replay))}
-    dead = unmatched(mapping, {role: (raw.source, raw.table.column_names) for role, raw in raws.items()})
-    problems += dead.values()
-    mapping = {name: column for name, column in mapping.items() if name not in dead}
-    scale = Scale(outcome_range, drop_missing)
-    drafts = [_drafted(role, raw, mapping, scale, problems) for role, raw in raws.items()]
-    if problems:
+    drafts = drafts_of(sources, columns or {}, Scale(outcome_range, drop_missing), problems)
+    if problems or len(drafts) < len(sources):
         raise DataError(problems)
-    first, second = align([made for made in drafts if made is not None], problems)
+    first, second = align([drafts[role] for role in sources], problems)
     second = with_draws(second, problems)
     if problems:
         raise DataError(problems)
-    made = Log(first.table, first.source, first.ignored, first.findings, first.places)
-    replayed = Replay(second.table, second.source, second.ignored, second.findings, second.places)
-    return _together(made, replayed, models)
-
-
-def _drafted(role: str, raw: Raw, mapping: Mapping[str, str], scale: Scale, problems: list[Problem]) -> Draft | None:
-    names = raw.table.column_names
-    text = mapping.get("context") in names or bool(candidates("context", names, bare_id=False))
-    found = len(problems)
-    naming = Finder(role, raw.source, mapping, not text).name_columns(names, problems)
-    return draft(raw, naming, scale, problems) if len(problems) == found else None
+    return _together(finished(Log, first), finished(Replay, second), models)
 
 
 def _together(log: Log, replay: Replay, models: Sequence[str] | None) -> History:
