@@ -14,6 +14,9 @@ from deconfound.cli import main
 from deconfound.crossfit import THOROUGH
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
+from deconfound.features import Features
+from deconfound.material import Material
+from deconfound.reward import Auto
 from deconfound.trust import SLIGHT, SOURCES, VIEWS
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
@@ -47,6 +50,24 @@ def test_shares_sum_to_one_and_know_their_spread(result):
     assert (trust.spread >= 0).all()
     assert trust.spread.max() > 0
     assert trust.log == pytest.approx(trust.shares[0].sum())
+
+
+def test_shares_are_covariances_of_leads_with_the_whole(study, result):
+    """Against a loop over sources and views, contexts centred one by one."""
+    material = Material.of(study, Features())
+    sources = material.sources(0.0)
+    prepared = Auto.prepare(sources, [result.choice.estimator])
+    cells, everything = material.cells, np.arange(len(sources.experiment))
+    leads = []
+    for fit in prepared.shares(everything):
+        rows = cells.rows(0.0)
+        seen = (rows.phi @ fit.phi_coef, rows.proxies @ fit.psi_coef)
+        tables = [cells.average(np.asarray(each)) for each in seen]
+        tables.append(np.tile(fit.by_model[: cells.models], (len(cells.contexts), 1)))
+        leads.append([np.array([row - row.mean() for row in table]) for table in tables])
+    whole = sum(part for source in leads for part in source)
+    expected = [[(part * whole).sum() / (whole**2).sum() for part in source] for source in leads]
+    np.testing.assert_allclose(result.trust.shares, expected, atol=1e-9)
 
 
 def test_only_auto_is_made_of_shares(study):
@@ -110,6 +131,11 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
     contexts = demo.experiment.select(["context_id", "context"])
     same = dc.evaluate(study, target=contexts)
     np.testing.assert_allclose(same.values.centre, result.values.centre, atol=0.05)
+    length = pc.utf8_length(contexts["context"]).to_numpy()
+    longer = contexts.take(np.argsort(-length)[: len(length) // 2])
+    shifted = dc.evaluate(study, target=longer)
+    assert np.abs(shifted.values.centre - result.values.centre).max() > 1e-3
+    assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
     strange = pa.table(
         {"context_id": [f"x{i}" for i in range(60)], "context": [f"qqq{i} zzz{i} {i}" for i in range(60)]}
     )
