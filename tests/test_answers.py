@@ -74,6 +74,14 @@ def test_only_auto_is_made_of_shares(study):
     assert dc.evaluate(study, family="cvci").trust is None
 
 
+def test_a_log_that_is_too_long_is_sampled_and_the_result_says_so(study, monkeypatch):
+    for module in ("deconfound.evaluation", "deconfound.reward.auto"):
+        monkeypatch.setattr(f"{module}.LARGEST", 100)
+    told = {finding.check: finding.message for finding in dc.evaluate(study).findings}
+    assert "a random 100 of the log's 240" in told["long log"]
+    assert "long log" not in {finding.check for finding in dc.evaluate(study, family="cvci").findings}
+
+
 def test_the_reason_names_the_bias_that_is_there(result):
     """The demo's log is confounded through the choice of the model."""
     assert result.trust.log_bias > SLIGHT

@@ -23,6 +23,7 @@ from deconfound.material import Material, coded
 from deconfound.recommend import Policy
 from deconfound.report import Choice, Counts, Result
 from deconfound.reward import EVERY, FAMILIES, Auto, Family
+from deconfound.reward.auto import LARGEST
 from deconfound.routing import Routing, routing
 from deconfound.value import FEWEST, Values, direct, experiment_alone, powered, raw_log, shrunk
 
@@ -173,7 +174,7 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         recommendations=policy.recommend(material.cells, aims.level),
         routing=_routing(material, fitted, aims),
         alarm=alarm(logged, unbiased, aims.level),
-        findings=(*study.findings, *material.featurizer.findings, *aims.checked),
+        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, leaning)),
         choice=Choice(final.tuned.estimator, final.tuned.mode, final.balance, material.featurizer.psi_source),
         trust=fitted.trust,
         counts={table.role: _counts(table, study) for table in (study.log, study.experiment, study.replay)},
@@ -182,6 +183,15 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         level=aims.level,
         seed=aims.seed,
     )
+
+
+def _sampled(material: Material, automatic: bool) -> tuple[Finding, ...]:
+    """What is left out of a log that is too long."""
+    rows = len(material.log_weight)
+    if not automatic or rows <= LARGEST:
+        return ()
+    message = f"auto learns from a random {LARGEST:,} of the log's {rows:,} different rows; all checks see all of them."
+    return (Finding("long log", "warn", message, "Nothing has to be done; --family cvci uses every row."),)
 
 
 def _values(material: Material, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:
