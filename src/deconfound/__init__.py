@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from deconfound.data import Experiment, Log, Replay, Study
+    from deconfound.diagnose import check
     from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, Finding, UsageError
     from deconfound.evaluation import evaluate, evaluate_families
     from deconfound.features import Features
@@ -30,6 +31,7 @@ _HOMES = {
     "Study": "data",
     "UsageError": "errors",
     "Values": "value",
+    "check": "diagnose",
     "evaluate": "evaluation",
     "evaluate_families": "evaluation",
     "load": "loading",
@@ -50,6 +52,7 @@ __all__ = [
     "UsageError",
     "Values",
     "__version__",
+    "check",
     "evaluate",
     "evaluate_families",
     "load",

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from deconfound.alarm import alarm
 from deconfound.calibration import calibrate
@@ -19,6 +18,8 @@ from deconfound.diagnose.target import required, target_weights
 from deconfound.errors import EvidenceError, Finding, UsageError
 from deconfound.features import Features
 from deconfound.linalg import one_blas_thread
+from deconfound.loading import load_contexts
+from deconfound.loading.sources import Source
 from deconfound.material import Material, coded
 from deconfound.recommend import Policy
 from deconfound.report import Choice, Counts, Result
@@ -45,7 +46,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     features: Features | None = None,
     balance: float | None = None,
     method: str = "doubly robust",
-    target: pa.Table | None = None,
+    target: Source | None = None,
     cost: Mapping[str, float] | None = None,
     thorough: bool = False,
     progress: Progress = _silent,
@@ -54,10 +55,10 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
 
     ``family`` is "auto", which weighs both sources by their likelihood, one of the six, a variant, or a family object
     whose hyperparameters then serve as the defaults of its grid. ``balance`` fixes the share of the surface
-    statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself. ``target`` holds the
-    contexts that values are wanted for, if not the experiment's. ``cost`` is what one output of a model costs, in
-    units of the outcome; recommendations and routing are then net of it. ``thorough`` refits ten times as often for
-    the intervals of direct values, the recommendations and the stability of the weights.
+    statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself. ``target`` is a file or
+    table of the contexts that values are wanted for, if not the experiment's. ``cost`` is what one output of a model
+    costs, in units of the outcome; recommendations and routing are then net of it. ``thorough`` refits ten times as
+    often for the intervals of direct values, the recommendations and the stability of the weights.
     """
     return evaluate_families(
         study,
@@ -83,7 +84,7 @@ def evaluate_families(  # noqa: PLR0913
     features: Features | None = None,
     balance: float | None = None,
     method: str = "doubly robust",
-    target: pa.Table | None = None,
+    target: Source | None = None,
     cost: Mapping[str, float] | None = None,
     thorough: bool = False,
     progress: Progress = _silent,
@@ -98,11 +99,12 @@ def evaluate_families(  # noqa: PLR0913
         raise UsageError(f"balance must lie between 0 (hashed text alone) and 1 (statistics alone), not {balance!r}.")
     paid = None if cost is None else _costs(study, cost)
     _enough(study)
+    contexts = None if target is None else load_contexts(target)
     progress("reading texts", 0.0)
     with one_blas_thread():
         material = Material.of(study, features or Features())
-        checked = check(study, seed=seed, level=level, target=target, material=material, progress=progress)
-        weights = None if target is None else target_weights(material, study, target, seed)
+        checked = check(study, seed=seed, level=level, target=contexts, material=material, progress=progress)
+        weights = None if contexts is None else target_weights(material, study, contexts, seed)
         if weights is not None:
             required(weights)
         aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
