@@ -9,7 +9,7 @@ import numpy as np
 from deconfound.metrics import rmse
 from deconfound.report.result import Result
 from deconfound.report.summary import aligned, percent, shown
-from deconfound.value import Contrast, Values
+from deconfound.value import Values
 
 
 def against_truth(result: Result, truth: Mapping[str, float]) -> str:
@@ -39,14 +39,9 @@ def against_truth(result: Result, truth: Mapping[str, float]) -> str:
 def _story(result: Result, order: list[str]) -> list[str]:
     favourite, alone, together = (s.ranking()[0] for s in (result.raw_log, result.experiment, result.values))
     place = order.index(favourite) + 1
-    tied = [c.worse for c in _pairs(result.experiment, result.level) if not c.told_apart]
-    unsure = f", but cannot tell it from {', '.join(tied)}" if tied else ""
-    still = [c.worse for c in _pairs(result.values, result.level) if not c.told_apart]
-    sure = (
-        f", not told apart from {', '.join(still)}"
-        if still
-        else f", told apart from all others at {percent(result.level)}"
-    )
+    tied, still = (_rivals(values, result.level) for values in (result.experiment, result.values))
+    unsure = f", but the best may also be {', '.join(tied)}" if tied else ""
+    sure = f", but the best may also be {', '.join(still)}" if still else f", and at {percent(result.level)} no other"
     return [
         f"The log's favourite is {favourite}; in truth it is number {place} of {len(order)}.",
         f"The experiment alone favours {alone}{unsure}.",
@@ -54,9 +49,10 @@ def _story(result: Result, order: list[str]) -> list[str]:
     ]
 
 
-def _pairs(values: Values, level: float) -> list[Contrast]:
-    best, *rest = values.ranking()
-    return [values.contrast(best, other, level) for other in rest]
+def _rivals(values: Values, level: float) -> list[str]:
+    """Models besides the first that may be the best."""
+    first = values.ranking()[0]
+    return [name for name in values.best_set(level) if name != first]
 
 
 def _estimate(values: Values, name: str) -> float:
