@@ -80,6 +80,7 @@ def test_all_families_are_compared_side_by_side(folder, capsys):
     assert main(evaluate(folder, "--family", "all")) == 0
     head = capsys.readouterr().out.splitlines()[0]
     assert [name for name in head.split() if name != "model"] == [
+        "auto",
         "exp-only",
         "obs-only",
         "representation-exp",

@@ -18,6 +18,7 @@ from deconfound.report.document import document, to_text
 from deconfound.report.summary import comparison
 from deconfound.report.tables import recommendation_text, write_recommendations
 from deconfound.report.truth import against_truth
+from deconfound.reward import Auto
 
 FOLDER, JSON, HTML = "", ".json", ".html"
 
@@ -112,7 +113,7 @@ def _results(study: Study, arguments: argparse.Namespace, features: Features) ->
 
 
 def _families(name: str) -> Sequence[str]:
-    return PAPER_SIX if name == "all" else (name,)
+    return (Auto.name, *PAPER_SIX) if name == "all" else (name,)
 
 
 def _features(arguments: argparse.Namespace, study: Study) -> Features:
