@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deconfound.calibration import UNSEEN, Calibration, calibrate
-from deconfound.design import FloatArray, IntArray
+from deconfound.calibration import UNSEEN, Calibration, calibrate, cross_calibrated
+from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.errors import UsageError
 from deconfound.features import Blocks
 from deconfound.material import Cells
@@ -100,7 +100,8 @@ def test_the_error_is_the_chance_that_any_other_model_leads():
     known = calibration(slope=0.7, error=0.2, unseen=0.002, noise=0.004)
     rows = replace(policy(slopes, covariance), calibration=known).recommend(cells(Q), 0.9)
     for i, row in enumerate(rows):
-        best, total, loss = int(np.argmax(Q[i])), 0.0, 0.0
+        best, total, loss = int(np.argmax(known.centre + 0.7 * (Q[i] - known.average))), 0.0, 0.0
+        assert row.model == MODELS[best]
         for a in range(3):
             if a == best:
                 continue
@@ -271,3 +272,34 @@ def test_few_of_the_clear_contexts_have_another_best_model(borne_out):
     assert clear > (500 if borne_out == 1.0 else 0)
     assert wrong <= 0.065 * max(clear, 1)
     assert misled > 0.065 * trusting
+
+
+def test_a_reward_that_never_came_true_leaves_the_model_that_is_best_on_average():
+    rows = replace(policy([0.9, 1.1]), calibration=calibration(slope=0.0)).recommend(cells(Q), 0.95)
+    assert {row.model for row in rows} == {"cat"}
+    assert len({row.model for row in policy([0.9, 1.1]).recommend(cells(Q), 0.95)}) > 1
+
+
+def test_leads_are_calibrated_without_the_rows_they_are_for():
+    """Against a loop over folds, and blind to the outcomes of the held-out fold."""
+    rng = np.random.default_rng(4)
+    n, k = 60, 3
+    q, model = rng.random((n, k)), rng.integers(k, size=n)
+    own = q[np.arange(n), model]
+    outcome = np.clip(0.3 + 0.4 * own + 0.1 * rng.standard_normal(n), 0, 1)
+    chance, context = np.full(n, 1 / k), np.arange(n)
+    folds = group_folds(context, 5, 0)
+    found = cross_calibrated(MODELS, q, model, outcome, own, chance, context, folds=folds)
+    for fold in folds:
+        at, held = fold.train, fold.held_out
+        values = powered(MODELS, q[at], model[at], outcome[at], own[at], chance[at], context[at])
+        deviation = q - q[at].mean(axis=0)
+        shared = deviation.mean(axis=1)
+        columns = np.column_stack([model[:, None] == np.arange(k), shared, deviation[np.arange(n), model] - shared])
+        slope = np.linalg.lstsq(columns[at].astype(float), outcome[at], rcond=None)[0][-1]
+        np.testing.assert_allclose(found[held], values.estimate + np.clip(slope, 0, 1) * deviation[held])
+    blind = outcome.copy()
+    blind[folds[0].held_out] = 1 - blind[folds[0].held_out]
+    again = cross_calibrated(MODELS, q, model, blind, own, chance, context, folds=folds)
+    np.testing.assert_array_equal(again[folds[0].held_out], found[folds[0].held_out])
+    assert not np.allclose(again, found)

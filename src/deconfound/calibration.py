@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import FloatArray, Fold, IntArray
 from deconfound.errors import UsageError
 from deconfound.material import Cells
 from deconfound.reward import RewardFit
-from deconfound.value import Values
+from deconfound.value import Values, powered
 from deconfound.value.estimators import check_rows, propensities, table
 from deconfound.value.own import ROUNDING, summed
 
@@ -84,7 +85,7 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
     final = cells.q(reward, balance)
     free = np.full(len(models), np.inf) if values.freedom is None else values.freedom
     return Calibration(
-        centre=values.estimate if values.centre is None else values.centre,
+        centre=_centre(values, final.mean(axis=0)),
         average=final.mean(axis=0),
         slope=slope,
         slope_error=borne.error,
@@ -92,6 +93,41 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
         unseen=unseen * borne.rest,
         freedom=np.minimum(free, borne.freedom),
     )
+
+
+def cross_calibrated(
+    models: Sequence[str],
+    q: FloatArray,
+    model: IntArray,
+    outcome: FloatArray,
+    prediction: FloatArray,
+    propensity: FloatArray,
+    cluster: IntArray,
+    *,
+    folds: Sequence[Fold],
+) -> FloatArray:
+    """The leads of ``Calibration`` (n, k) on every experiment row's context, learned without the row's fold.
+
+    ``q`` and ``prediction`` are out of fold. The policy that picks the largest is the one that is recommended, and can
+    be judged on these rows.
+    """
+    calibrated = np.empty_like(q)
+    for fold in folds:
+        at = fold.train
+        values = powered(models, q[at], model[at], outcome[at], prediction[at], propensity[at], cluster[at])
+        average = q[at].mean(axis=0)
+        mine = at[(model[at] >= 0) & (model[at] < len(models))]
+        deviation = q[mine] - average
+        borne = _Borne.of(deviation, model[mine], outcome[mine], 1 / propensity[mine], cluster[mine])
+        slope = float(np.clip(borne.slope, 0.0, 1.0))
+        calibrated[fold.held_out] = _centre(values, average) + slope * (q[fold.held_out] - average)
+    return calibrated
+
+
+def _centre(values: Values, otherwise: FloatArray) -> FloatArray:
+    """Unbiased values; the reward's own for a model that the experiment never drew."""
+    centre = values.estimate if values.centre is None else values.centre
+    return np.where(np.isnan(centre), otherwise, centre)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.alarm import alarm
-from deconfound.calibration import calibrate
+from deconfound.calibration import calibrate, cross_calibrated
 from deconfound.crossfit import REPLICATES, THOROUGH, CrossFit, Progress, cross_fit
 from deconfound.data import Study, Table, closest, quoted
-from deconfound.design import FloatArray
+from deconfound.design import FloatArray, group_folds
 from deconfound.diagnose import check
 from deconfound.diagnose.alignment import REPLAY
 from deconfound.diagnose.target import required, target_weights
@@ -238,6 +238,16 @@ def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, cost
 
 def _routing(material: Material, fitted: CrossFit[Family], aims: _Aims) -> Routing:
     trial = material.trial
+    leads = cross_calibrated(
+        material.models,
+        fitted.q,
+        trial.model,
+        trial.outcome,
+        fitted.prediction,
+        trial.propensity,
+        trial.cluster,
+        folds=group_folds(trial.context, CROSS_FITS, aims.seed),
+    )
     return routing(
         material.models,
         fitted.q,
@@ -246,6 +256,7 @@ def _routing(material: Material, fitted: CrossFit[Family], aims: _Aims) -> Routi
         fitted.prediction,
         trial.propensity,
         trial.cluster,
+        leads=leads,
         cost=aims.cost,
         level=aims.level,
     )

@@ -25,10 +25,12 @@ Verdict = Literal["clear", "cannot tell"]
 class Recommendation:
     """One context's best model and how sure that is.
 
-    ``margin`` is its lead over the runner-up as far as outcomes bear it out, net of cost. ``error`` is the probability
-    that any other model is better here; the verdict is "clear" where that is at most 1 - level, and so, on average, at
-    most that share of clear contexts have another best model. Otherwise the model is only the better guess.
-    ``regret`` bounds the loss to expect against the context's best model.
+    The best model is the one with the largest value as far as outcomes bear it out: a reward whose differences
+    between contexts never came true leaves the model that is best on average. ``margin`` is its lead over the
+    runner-up as far as outcomes bear it out, net of cost. ``error`` is the probability that any other model is
+    better here; the verdict is "clear" where that is at most 1 - level, and so, on average, at most that share of
+    clear contexts have another best model. Otherwise the model is only the better guess. ``regret`` bounds the loss
+    to expect against the context's best model.
     """
 
     context_id: str
@@ -129,11 +131,11 @@ class _Leads:
         - that of the slope, and of the reward as far as it is believed: between refits and between draws,
         - what differs between contexts and no reward sees.
         """
-        at, best = np.arange(len(q)), choices(q - price)
-        rest = q - price
-        rest[at, best] = -np.inf
-        own = np.diag(covariance)
+        own, at = np.diag(covariance), np.arange(len(q))
         part, central = q - known.average, known.centre - price
+        rest = central + known.slope * part
+        best = choices(rest)
+        rest[at, best] = -np.inf
         further = part[at, best][:, None] - part
         lead = central[best][:, None] - central + known.slope * further
         moved = _moved(refits, best, q.shape)

@@ -62,19 +62,21 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
     propensity: FloatArray | None = None,
     cluster: IntArray | None = None,
     *,
+    leads: FloatArray | None = None,
     cost: FloatArray | None = None,
     level: float = 0.95,
     worth: float = WORTH,
 ) -> Routing:
     """Value of choosing by context, doubly robust, and its gain over every single model.
 
-        policy(x_j) = argmax_a q[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
+        policy(x_j) = argmax_a leads[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
 
-    Row j of ``q`` must come from a reward that has not seen row j: only then is the policy judged on contexts it was
-    not fitted to. ``cost`` (k,) is in outcome units. The interval's lower end is the least of plain one-sided bounds,
-    since it has to hold only for the one model that is truly best; the upper end is the least of bounds that hold
-    together, since any of the models may provide it, and never negative: where models are tied, a policy made without
-    a row's fold picks what did badly in that fold, and would be called harmful too often.
+    ``leads`` (n, k) is what the policy goes by, q unless given. Row j of both must come from a reward that has not
+    seen row j: only then is the policy judged on contexts it was not fitted to. ``cost`` (k,) is in outcome units.
+    The interval's lower end is the least of plain one-sided bounds, since it has to hold only for the one model
+    that is truly best; the upper end is the least of bounds that hold together, since any of the models may provide
+    it, and never negative: where models are tied, a policy made without a row's fold picks what did badly in that
+    fold, and would be called harmful too often.
 
     The verdict is "one model" where the gain is shown to be less than ``worth`` or the policy picks the same model
     everywhere, "route" where the gain is shown to be positive.
@@ -84,7 +86,7 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
     check_rows(len(q), {"model": model, "outcome": outcome, "prediction": prediction})
     price = prices(models, cost)
     net = q - price
-    picked = choices(net)
+    picked = choices(net if leads is None else table(models, leads, "leads") - price)
     trial = _Trial.of(models, model, outcome, prediction, propensity, cluster, price)
     if len(np.unique(trial.cluster)) < FEWEST:
         raise EvidenceError("A policy cannot be judged on a single context or cluster. Randomize on more contexts.")
