@@ -10,13 +10,17 @@ import pyarrow.compute as pc
 import pytest
 
 import deconfound as dc
+from deconfound.calibration import cross_calibrated
 from deconfound.cli import main
-from deconfound.crossfit import THOROUGH
+from deconfound.crossfit import THOROUGH, cross_fit
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
+from deconfound.design import group_folds
+from deconfound.evaluation import CROSS_FITS
 from deconfound.features import Features
 from deconfound.material import Material
 from deconfound.reward import Auto
+from deconfound.routing import routing
 from deconfound.trust import SLIGHT, SOURCES, VIEWS
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
@@ -109,17 +113,31 @@ def test_the_alarm_and_the_routing_stand_in_every_form(result):
     assert json.loads(json.dumps(document, allow_nan=False))["routing"] == document["routing"]
 
 
+def test_routing_judges_the_policy_that_is_recommended(study, result):
+    """Leads as far as outcomes bear them out, not the reward's own, which here would send people elsewhere."""
+    material = Material.of(study, Features())
+    fitted = cross_fit(material, Auto(), CROSS_FITS, 0, None, lambda _stage, _done: None)
+    t = material.trial
+    known = (material.models, fitted.q, t.model, t.outcome, fitted.prediction, t.propensity, t.cluster)
+    leads = cross_calibrated(*known, folds=group_folds(t.together, CROSS_FITS, 0))
+    expected = np.bincount(leads.argmax(axis=1), minlength=len(study.models)) / len(leads)
+    np.testing.assert_allclose(result.routing.share, expected)
+    assert not np.allclose(routing(*known).share, expected)
+
+
 def test_every_check_is_among_the_findings(result):
     assert {"A1", "A2", "A3", "A4", "A5"} <= {finding.assumption for finding in result.findings}
 
 
-def test_a_cost_moves_recommendations_and_not_values(study, result):
+def test_a_cost_moves_recommendations_and_not_values(study, result, tmp_path):
     dear = result.values.ranking()[0]
     priced = dc.evaluate(study, cost={dear: 0.9})
     np.testing.assert_array_equal(priced.values.estimate, result.values.estimate)
     assert dear not in {row.model for row in priced.recommendations}
     assert f"Net of cost {dear}" not in priced.summary()
     assert "Net of cost" in priced.summary()
+    priced.save(tmp_path / "priced")
+    assert dc.Result.load(tmp_path / "priced").summary() == priced.summary()
     with pytest.raises(dc.UsageError, match="there is no model"):
         dc.evaluate(study, cost={"nobody": 0.1})
 
@@ -135,6 +153,51 @@ def test_contexts_beyond_the_experiment_sharpen_the_average(demo):
     assert wide.values.error.mean() < narrow.values.error.mean()
 
 
+def test_contexts_of_another_kind_are_left_aside(demo):
+    """Contexts beyond the experiment's that are told from its own move no value."""
+    experiment = half(demo)
+    beyond = pc.invert(pc.is_in(demo.replay["context_id"], value_set=experiment["context_id"].combine_chunks()))
+    strange = pc.if_else(
+        beyond, pc.binary_join_element_wise("qqq zzz", demo.replay["context"], " "), demo.replay["context"]
+    )
+    at = demo.replay.column_names.index("context")
+    found = dc.evaluate(
+        dc.load(log=demo.log, experiment=experiment, replay=demo.replay.set_column(at, "context", strange))
+    )
+    narrow = dc.evaluate(
+        dc.load(log=demo.log, experiment=experiment, replay=demo.replay.filter(pc.invert(beyond))),
+    )
+    assert "contexts of the replay" in {f.check for f in found.findings if f.verdict == "warn"}
+    np.testing.assert_allclose(found.values.error, narrow.values.error, rtol=1e-9)
+    np.testing.assert_allclose(found.values.estimate, narrow.values.estimate, rtol=1e-9)
+
+
+def test_a_broken_assumption_stands_above_the_answer(demo, result, tmp_path):
+    """Empty replays are nothing that any model wrote in the experiment."""
+    at = demo.replay.column_names.index("output")
+    empty = demo.replay.set_column(at, "output", pa.array([""] * demo.replay.num_rows))
+    broken = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=empty))
+    assert broken.summary().startswith("The data say no: A2 failed.\n")
+    broken.to_html(tmp_path / "page.html")
+    assert "<h1>The data say no: A2 failed.</h1>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "say no" not in result.summary()
+
+
+def test_users_of_the_log_make_the_alarm_less_sure(demo):
+    """Outcomes that hang on the user alone: thirty users say less than their rows seem to."""
+    users = np.arange(demo.log.num_rows) % 30
+    liking = np.random.default_rng(0).random(30)[users]
+    log = demo.log.drop_columns([name for name in ("cluster", "outcome") if name in demo.log.column_names])
+    log = log.append_column("outcome", pa.array(liking))
+    named = log.append_column("cluster", pa.array([f"user {u}" for u in users]))
+    nameless, known = (
+        dc.evaluate(dc.load(log=each, experiment=demo.experiment, replay=demo.replay)) for each in (log, named)
+    )
+    assert (known.raw_log.error > 1.2 * nameless.raw_log.error).all()
+    wide = [[bias.high - bias.low for bias in found.alarm.biases] for found in (known, nameless)]
+    assert (np.array(wide[0]) > wide[1]).all()
+
+
 def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, result):
     contexts = demo.experiment.select(["context_id", "context"])
     same = dc.evaluate(study, target=contexts)
@@ -144,6 +207,7 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
     shifted = dc.evaluate(study, target=longer)
     assert np.abs(shifted.values.centre - result.values.centre).max() > 1e-3
     assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
+    assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
     strange = pa.table(
         {"context_id": [f"x{i}" for i in range(60)], "context": [f"qqq{i} zzz{i} {i}" for i in range(60)]}
     )

@@ -124,6 +124,19 @@ def test_check_runs_on_a_study_in_memory_and_repeats_itself():
         check(study, level=95)
 
 
+def test_a_test_that_may_err_nearly_always_warns_nearly_always():
+    """With 1 - level = 0.999 whatever gives a p-value below that warns; one check at least of each assumption does."""
+    study = make_study(seed=4)
+    replayed, log = study.replay.table, study.log.table
+    elsewhere = replayed["output"].take(np.roll(np.arange(len(replayed)), len(MODELS)))
+    again = replayed.drop_columns(["output"]).append_column("output", elsewhere)
+    again = again.append_column("outcome", pa.array(np.linspace(0, 1, len(replayed)))).select(log.column_names)
+    study = load(log=pa.concat_tables([log, again]), experiment=study.experiment.table, replay=replayed)
+    found = check(study, level=0.001)
+    warned = {finding.check for finding in found if finding.verdict == "warn"}
+    assert {"sample ratio", "replay validity", "hidden path to the output", "contexts of the log"} <= warned
+
+
 def test_findings_of_an_older_version_are_still_read():
     old = {"check": "text", "verdict": "warn", "message": "m", "remedy": "r"}
     assert Finding(**old) == Finding("text", "warn", "m", "r", None, "")

@@ -14,7 +14,7 @@ from making import TALL, Pair, Shape, make, shuffled
 from scipy import sparse
 
 from deconfound import design
-from deconfound.design import Rows, collapse, group_folds
+from deconfound.design import Rows, collapse, group_folds, linked
 from deconfound.errors import UsageError
 
 PHI = np.arange(12.0).reshape(4, 3)
@@ -151,3 +151,24 @@ def test_folds_follow_the_seed_and_nothing_else() -> None:
     first, again, other = (group_folds(group, 5, seed) for seed in (1, 1, 2))
     assert [cut.held_out.tolist() for cut in first] == [cut.held_out.tolist() for cut in again]
     assert [cut.held_out.tolist() for cut in first] != [cut.held_out.tolist() for cut in other]
+
+
+def test_rows_are_linked_by_context_or_cluster_and_through_others():
+    """Rows 0 and 3 share neither, but each shares something with row 1 or 2."""
+    context = np.array([5, 5, 7, 7, 9, 9, 8, 6])
+    cluster = np.array([0, 1, 1, 2, 3, 3, 4, 5])
+    group = linked(context, cluster)
+    assert len(set(group[:4])) == 1
+    assert len({group[0], *group[4:]}) == 4
+
+
+def test_links_that_run_through_most_rows_leave_contexts_to_be_kept_whole():
+    context = np.array([0, 1, 2, 3, 4, 5])
+    np.testing.assert_array_equal(linked(context, np.array([0, 0, 0, 0, 1, 2])), context)
+    assert len(set(linked(context, np.array([0, 0, 0, 1, 2, 3])))) == 4
+
+
+def test_clusters_that_are_the_contexts_change_no_fold():
+    context = np.random.default_rng(0).integers(3, 40, 60)
+    for one, other in zip(group_folds(context, 5, 2), group_folds(linked(context, context), 5, 2), strict=True):
+        np.testing.assert_array_equal(one.held_out, other.held_out)

@@ -198,6 +198,16 @@ def test_the_raw_log_is_each_models_mean_with_its_textbook_error() -> None:
     assert np.abs(found.covariance - np.diag(np.diag(found.covariance))).max() < 1e-15
 
 
+def test_rows_of_one_user_make_the_raw_log_no_surer() -> None:
+    """Four copies of every row in its own cluster leave the error where it was."""
+    t = table(rows=60)
+    alone = raw_log(MODELS, t.model, t.outcome, np.arange(60))
+    copied = raw_log(MODELS, np.repeat(t.model, 4), np.repeat(t.outcome, 4), np.repeat(np.arange(60), 4))
+    np.testing.assert_allclose(copied.covariance, alone.covariance, atol=1e-15)
+    np.testing.assert_array_equal(alone.covariance, raw_log(MODELS, t.model, t.outcome).covariance)
+    assert np.isinf(raw_log(MODELS, t.model, t.outcome, np.zeros(60, dtype=np.int64)).error).all()
+
+
 def test_a_model_that_never_occurs_has_no_estimate_and_stands_last() -> None:
     found = raw_log(MODELS, np.array([0, 0, 2, 2]), np.array([0.0, 0.4, 1.0, 0.5]))
     assert np.isnan(found.estimate[1])

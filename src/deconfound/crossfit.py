@@ -49,7 +49,7 @@ class CrossFit(Generic[F]):
     q: FloatArray  # (n, k) replayed reward on each experiment row's context
     prediction: FloatArray  # (n,) reward of each experiment row's own output
     everywhere: FloatArray  # (contexts, k) mean of the folds' rewards on every replayed context
-    replicates: tuple[RewardFit, ...]  # refits on bootstrapped contexts, hyperparameters kept
+    replicates: tuple[RewardFit, ...]  # refits on bootstrapped clusters, hyperparameters kept
     trust: Trust | None = None  # what the fit is made of, where the family can tell
 
 
@@ -64,9 +64,10 @@ def cross_fit(
 ) -> CrossFit[F]:
     """Tune and fit within each fold and on everything.
 
-    Folds are cut by context: the same context in both halves would leak its luck. Balance and hyperparameters are
-    chosen anew inside every fold, so the held-out rows have no say in anything that judges them. Only the sizes of
-    ``Auto``, nine numbers that rest on the log more than on any fold, are learned once from everything.
+    Folds part no context and no cluster: the same one in both halves would leak its luck. Balance and
+    hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
+    Only the sizes of ``Auto``, nine numbers that rest on the log more than on any fold, are learned once from
+    everything.
     """
     rows = len(material.trial.outcome)
     if isinstance(family, Auto):
@@ -88,7 +89,7 @@ def cross_fit(
 
 
 def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:
-    cuts = group_folds(material.trial.context, folds, seed)
+    cuts = group_folds(material.trial.together, folds, seed)
     if not cuts:
         raise EvidenceError(
             "The experiment has a single context; values need at least two. Randomize on more contexts."
@@ -139,8 +140,8 @@ class _Fitter(Generic[F]):
         return [fitted[i] for i in range(len(subsets))]
 
     def samples(self, count: int) -> list[IntArray]:
-        """Experiments with contexts drawn with replacement: refits say how far the reward would move with another."""
-        names, code = np.unique(self.material.trial.context, return_inverse=True)
+        """Experiments with clusters drawn with replacement: refits say how far the reward would move with another."""
+        names, code = np.unique(self.material.trial.cluster, return_inverse=True)
         members = [np.flatnonzero(code == i) for i in range(len(names))]
         rng = np.random.default_rng([self.seed, REPLICATES])
         draws = [rng.integers(len(names), size=len(names)) for _ in range(count)]

@@ -9,6 +9,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from deconfound.errors import UsageError
 from deconfound.stored import StoredRows
@@ -20,6 +21,7 @@ Matrix: TypeAlias = Any
 
 TILE_ROWS = 2048  # rows handled at a time where a copy of all of them would double the memory
 UNKNOWN = -1  # code of a model that is not known
+LARGEST_GROUP = 0.5  # of the rows that one side of a cut may have to hold
 GLANCE = 64  # columns that tell most dense rows apart
 
 
@@ -256,3 +258,15 @@ def group_folds(group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:
     dealt[np.random.default_rng(seed).permutation(len(names))] = np.arange(len(names)) % count
     fold = dealt[code]
     return tuple(Fold(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count))
+
+
+def linked(context: IntArray, cluster: IntArray) -> IntArray:
+    """Number the groups of rows that are linked by a context or a cluster.
+
+    Where a model is drawn for a person and not for a message, a person's rows in both halves of a cut would let the
+    reward know their luck. If people share so many contexts that a link runs through most rows, contexts alone count.
+    """
+    edges = sparse.coo_array((np.ones(len(context)), (context, cluster)))
+    graph = sparse.block_array([[None, edges], [edges.T, None]])
+    group = csgraph.connected_components(graph, directed=False)[1][context]
+    return context if np.bincount(group).max() > LARGEST_GROUP * len(group) else group

@@ -112,6 +112,7 @@ def evaluate_families(  # noqa: PLR0913
         for each in named:
             refits = THOROUGH if thorough else REPLICATES
             fitted = cross_fit(material, each, CROSS_FITS, seed, balance, progress, refits)
+            progress("comparing the models", 0.0)
             results.append(_result(study, material, fitted, aims))
     return tuple(results)
 
@@ -165,8 +166,7 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
     leaning = isinstance(final.tuned.estimator, Auto)
     values = shrunk(unbiased, plain.estimate) if leaning else unbiased
     policy = _policy(material, fitted, unbiased, aims.cost)
-    _, log_model = coded(study.log.table["model"], (*models, *study.others))
-    logged = raw_log(models, log_model, study.log.table["outcome"].to_numpy())
+    logged = _logged(study)
     alone = experiment_alone(models, trial.model, trial.outcome, trial.propensity, trial.cluster, weight=aims.weight)
     return Result(
         values=values if aims.method == "doubly robust" else plain,
@@ -185,6 +185,14 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         level=aims.level,
         seed=aims.seed,
     )
+
+
+def _logged(study: Study) -> Values:
+    """The log at face value; rows of one user, or else of one context, share their luck."""
+    table = study.log.table
+    _, model = coded(table["model"], (*study.models, *study.others))
+    _, cluster = coded(table["cluster" if "cluster" in table.column_names else "context_id"], None)
+    return raw_log(study.models, model, table["outcome"].to_numpy(), cluster)
 
 
 def _sampled(material: Material, automatic: bool) -> tuple[Finding, ...]:
@@ -246,7 +254,7 @@ def _routing(material: Material, fitted: CrossFit[Family], aims: _Aims) -> Routi
         fitted.prediction,
         trial.propensity,
         trial.cluster,
-        folds=group_folds(trial.context, CROSS_FITS, aims.seed),
+        folds=group_folds(trial.together, CROSS_FITS, aims.seed),
     )
     return routing(
         material.models,

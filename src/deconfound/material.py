@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data import Replay, Study
-from deconfound.design import FloatArray, IntArray, Rows, agreed
+from deconfound.design import FloatArray, IntArray, Rows, agreed, linked
 from deconfound.features import Blocks, Features, Featurizer
 from deconfound.reward import RewardFit, Sources
 
@@ -65,6 +65,7 @@ class Trial:
     context: IntArray  # into the cells' contexts
     cluster: IntArray  # rows that share their luck: the given clusters, or else the contexts
     propensity: FloatArray  # of the model drawn
+    together: IntArray  # rows of one context or one cluster, which no fold may part
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ def _trial(study: Study, featurizer: Featurizer, cells: Cells) -> Trial:
         propensity = table["propensity"].to_numpy()
     else:
         propensity = np.full(len(model), 1.0 / _drawn_from(study))
-    return Trial(featurizer.blocks(table), table["outcome"].to_numpy(), model, context, cluster, propensity)
+    outcome, together = table["outcome"].to_numpy(), linked(context, cluster)
+    return Trial(featurizer.blocks(table), outcome, model, context, cluster, propensity, together)
 
 
 def _drawn_from(study: Study) -> int:

@@ -57,7 +57,7 @@ TARGET = _Question(
 
 
 def alignment(
-    material: Material, study: Study, target: pa.Table | None, seed: int, level: float = 0.95
+    material: Material, study: Study, target: pa.Table | None, seed: int, level: float
 ) -> tuple[Finding, ...]:
     """Whether log, further replay and target have contexts like the experiment's, and what the target would cost."""
     findings = [_finding(LOG, study, compare_log_contexts(study, seed), level)]

@@ -49,10 +49,10 @@ def check(
     stages: tuple[tuple[str, Callable[[], tuple[Finding, ...]]], ...] = (
         ("looking for constants, copies and leaks", lambda: sanity(study)),
         ("checking the draw of the models", lambda: randomization(study, seed, level)),
-        ("checking the replay", lambda: replay_validity(known, seed)),
+        ("checking the replay", lambda: replay_validity(known, seed, level)),
         ("checking the outcomes", lambda: consistency(study, known, seed, level)),
-        ("checking the log's outputs", lambda: hidden_path(known, study, seed)),
-        ("checking the contexts", lambda: alignment(known, study, target, seed)),
+        ("checking the log's outputs", lambda: hidden_path(known, study, seed, level)),
+        ("checking the contexts", lambda: alignment(known, study, target, seed, level)),
     )
     findings: list[Finding] = []
     with one_blas_thread():

@@ -18,7 +18,7 @@ CHECK = "hidden path to the output"
 WHOSE = "the log's"
 
 
-def hidden_path(material: Material, study: Study, seed: int, level: float = 0.95) -> tuple[Finding, ...]:
+def hidden_path(material: Material, study: Study, seed: int, level: float) -> tuple[Finding, ...]:
     """Whether the log's outputs look like replay of the same context by the same model.
 
     A difference does not say why: a memory, a personal setting, or another version of the model in the log.

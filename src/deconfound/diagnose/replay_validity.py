@@ -32,7 +32,7 @@ class Support:
     p_value: float
 
 
-def replay_validity(material: Material, seed: int, level: float = 0.95) -> tuple[Finding, ...]:
+def replay_validity(material: Material, seed: int, level: float) -> tuple[Finding, ...]:
     """Whether replay and experiment write alike, where replay leaves the experiment, and what replay lacks."""
     alike = _alike(material, compare_experiment(material, seed), level)
     return (alike, _supported(material, seed, level), _complete(material))

@@ -30,6 +30,12 @@ def told(findings: Sequence[Finding]) -> bool:
     return any(finding.assumption and finding.verdict != "cannot tell" for finding in findings)
 
 
+def refusal(findings: Sequence[Finding]) -> str:
+    """That the data contradict an assumption, and which; empty where they do not."""
+    broken = sorted({finding.assumption or finding.check for finding in findings if finding.verdict == "fail"})
+    return f"The data say no: {', '.join(broken)} failed." if broken else ""
+
+
 def findings_text(findings: Sequence[Finding], level: float) -> str:
     """The answer in one sentence, then every finding under its verdict."""
     count = Counter(finding.verdict for finding in findings)
@@ -60,9 +66,8 @@ def findings_document(findings: Sequence[Finding], level: float, seed: int) -> d
 
 
 def _answer(findings: Sequence[Finding]) -> str:
-    broken = sorted({finding.assumption or finding.check for finding in findings if finding.verdict == "fail"})
-    if broken:
-        return f"The data say no: {', '.join(broken)} failed."
+    if failed(findings):
+        return refusal(findings)
     if not told(findings):
         return "Nothing can be told about any assumption."
     if any(finding.verdict == "warn" for finding in findings):

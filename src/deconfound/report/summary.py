@@ -12,11 +12,13 @@ from deconfound.alarm import Alarm
 from deconfound.data import counted, escaped, listed
 from deconfound.diagnose.target import CHECK as OVERLAP
 from deconfound.report.document import recommended
+from deconfound.report.findings import refusal
 from deconfound.report.result import Result
 from deconfound.trust import SOURCES, VIEWS
 from deconfound.value import Values
 
 FEW_PAIRS = 6  # more are shown by their places
+NOTES = "To know"  # head of the findings
 VALUES = ("values", "direct", "experiment", "raw_log")
 
 
@@ -64,7 +66,13 @@ def _answer(result: Result) -> str:
     if rivals:
         lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
         lines.append(f"At {level} the best may also be {listed(rivals)}.")
-    return "\n".join([*lines, *_net(result), result.alarm.sentence])
+    return "\n".join([*_refused(result), *lines, *_net(result), result.alarm.sentence])
+
+
+def _refused(result: Result) -> list[str]:
+    """A broken assumption stands above the answer, lest anybody read only that."""
+    broken = refusal(result.findings)
+    return [broken, f'Read why under "{NOTES}" before you rely on what follows.'] if broken else []
 
 
 def _net(result: Result) -> list[str]:
@@ -182,7 +190,7 @@ def _findings(result: Result) -> str:
     ]
     if open_:
         lines.append(f"  {counted(open_, 'check')} cannot tell; `deconfound check` says which and what they need.")
-    return "\n".join(["To know", *lines]) if lines else ""
+    return "\n".join([NOTES, *lines]) if lines else ""
 
 
 def presentable(result: Result) -> Result:

@@ -75,17 +75,18 @@ def doubly_robust(
     return Values(tuple(models), estimate, covariance, "doubly robust")
 
 
-def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray) -> Values:
+def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Values:
     """What the log says at face value: each model's mean logged outcome, as if nobody had chosen.
 
-    Logs are long: the normal quantile and each model's own variance do. NaN where a model never occurs.
+    Logs are long: the normal quantile and each model's own variance do. NaN where a model never occurs. Rows of one
+    ``cluster``, a user say, count as one piece of luck.
     """
     drawn = (np.asarray(model)[:, None] == np.arange(len(models))).astype(np.float64)
     mass = drawn.mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = (drawn * outcome[:, None]).mean(axis=0) / mass
         influence = drawn * (outcome[:, None] - estimate) / mass
-    covariance = clustered(np.nan_to_num(influence), None)
+    covariance = clustered(np.nan_to_num(influence), cluster)
     blind = drawn.sum(axis=0) < FEWEST
     covariance[blind, blind] = np.inf
     return Values(tuple(models), estimate, covariance, "raw log")
