@@ -208,6 +208,8 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
     assert np.abs(shifted.values.centre - result.values.centre).max() > 1e-3
     assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
     assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
+    assert np.abs(shifted.policy.calibration.average - result.policy.calibration.average).max() > 1e-3
+    assert shifted.routing.value != result.routing.value
     strange = pa.table(
         {"context_id": [f"x{i}" for i in range(60)], "context": [f"qqq{i} zzz{i} {i}" for i in range(60)]}
     )

@@ -189,6 +189,17 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
     assert found.noise == pytest.approx(np.full(3, 2 * 0.01**2))  # two draws, 0.01 to either side
 
 
+def test_a_target_moves_the_average_that_leads_deviate_from():
+    q, model, outcome, _, _ = trial()
+    reward = RewardFit(0.0, phi_coef=np.array([1.0]))
+    found = [
+        calibrate(known_values(), q, model, outcome, cells=cells(Q), reward=reward, balance=1.0, weight=weight)
+        for weight in (None, np.array([0.0, 3.0, 1.0]))
+    ]
+    assert found[1].average == pytest.approx(0.75 * Q[1] + 0.25 * Q[2])
+    assert found[1].slope == found[0].slope
+
+
 def test_one_draw_a_context_may_be_all_luck():
     q, model, outcome, propensity, cluster = trial()
     twice = cells(Q)
@@ -289,17 +300,19 @@ def test_leads_are_calibrated_without_the_rows_they_are_for():
     outcome = np.clip(0.3 + 0.4 * own + 0.1 * rng.standard_normal(n), 0, 1)
     chance, context = np.full(n, 1 / k), np.arange(n)
     folds = group_folds(context, 5, 0)
-    found = cross_calibrated(MODELS, q, model, outcome, own, chance, context, folds=folds)
+    weight = rng.uniform(0.2, 2.0, n)
+    found = cross_calibrated(MODELS, q, model, outcome, own, chance, context, folds=folds, weight=weight)
     for fold in folds:
         at, held = fold.train, fold.held_out
-        values = powered(MODELS, q[at], model[at], outcome[at], own[at], chance[at], context[at])
-        deviation = q - q[at].mean(axis=0)
+        columns = (q[at], model[at], outcome[at], own[at], chance[at], context[at])
+        values = powered(MODELS, *columns, weight=weight[at])
+        deviation = q - weight[at] @ q[at] / weight[at].sum()
         shared = deviation.mean(axis=1)
         columns = np.column_stack([model[:, None] == np.arange(k), shared, deviation[np.arange(n), model] - shared])
         slope = np.linalg.lstsq(columns[at].astype(float), outcome[at], rcond=None)[0][-1]
         np.testing.assert_allclose(found[held], values.estimate + np.clip(slope, 0, 1) * deviation[held])
     blind = outcome.copy()
     blind[folds[0].held_out] = 1 - blind[folds[0].held_out]
-    again = cross_calibrated(MODELS, q, model, blind, own, chance, context, folds=folds)
+    again = cross_calibrated(MODELS, q, model, blind, own, chance, context, folds=folds, weight=weight)
     np.testing.assert_array_equal(again[folds[0].held_out], found[folds[0].held_out])
     assert not np.allclose(again, found)

@@ -191,6 +191,17 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty():
     assert (again.value_low, again.value_high) == pytest.approx((found.value_low, found.value_high), abs=0.005)
 
 
+def test_a_weight_is_as_many_copies_in_one_cluster():
+    t, weight = drawn(2), np.random.default_rng(0).integers(1, 4, 90)
+    cluster = np.arange(90)
+    heavy = routing(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, cluster, weight=weight * 1.0)
+    columns = (t.q, t.model, t.outcome, t.prediction, t.propensity, cluster)
+    copied = routing(MODELS, *(np.repeat(column, weight, axis=0) for column in columns))
+    for name in ("value", "gain", "low", "high", "value_low", "value_high", "promised", "share", "same"):
+        assert getattr(heavy, name) == pytest.approx(getattr(copied, name), abs=1e-9), name
+    assert heavy.gain != pytest.approx(t.route().gain, abs=1e-3)
+
+
 def test_bad_input_is_refused():
     t = drawn()
     with pytest.raises(UsageError, match="level"):

@@ -14,6 +14,7 @@ from deconfound.reward import RewardFit
 from deconfound.value import Values, powered
 from deconfound.value.estimators import check_rows, propensities, table
 from deconfound.value.own import ROUNDING, summed
+from deconfound.value.power import weights
 
 UNSEEN = 0.1
 """Share of the unexplained variance of outcomes that is taken for what a model is worth on just this context.
@@ -33,7 +34,7 @@ class Calibration:
     """
 
     centre: FloatArray  # (k,) unbiased values
-    average: FloatArray  # (k,) mean of q over the study's contexts
+    average: FloatArray  # (k,) mean of q over the contexts that ``centre`` is about
     slope: float  # in [0, 1]
     slope_error: float  # infinite where outcomes say nothing of it
     noise: FloatArray  # (k,) variance of the reward between two draws of one context
@@ -58,6 +59,7 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
     cells: Cells,
     reward: RewardFit,
     balance: float,
+    weight: FloatArray | None = None,
     unseen: float = UNSEEN,
 ) -> Calibration:
     """Learn from out-of-fold rewards how far the final ``reward`` may be believed on one context.
@@ -66,7 +68,8 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
 
     by least squares weighted with 1 / propensity. What all models share on a context is no reason to prefer one, so it
     has a coefficient of its own. ``q`` (n, k) is averaged over replay draws that are not row j's own output: a reward
-    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased ones.
+    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased ones, over the
+    replayed contexts or, with a ``weight`` (contexts,) of each of them, over a target; the slope is the same for both.
     """
     models = values.models
     q = table(models, q)
@@ -83,10 +86,11 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
     borne = _Borne.of((q - q.mean(axis=0))[mine], model[mine], outcome[mine], 1 / chance[mine], rows[mine])
     slope = float(np.clip(borne.slope, 0.0, 1.0))
     final = cells.q(reward, balance)
+    average = np.average(final, axis=0, weights=weight)
     free = np.full(len(models), np.inf) if values.freedom is None else values.freedom
     return Calibration(
-        centre=_centre(values, final.mean(axis=0)),
-        average=final.mean(axis=0),
+        centre=_centre(values, average),
+        average=average,
         slope=slope,
         slope_error=borne.error,
         noise=_noise(cells, reward.shown(cells.rows(balance)), (final - final.mean(axis=1, keepdims=True)).var(axis=0)),
@@ -105,17 +109,20 @@ def cross_calibrated(
     cluster: IntArray,
     *,
     folds: Sequence[Fold],
+    weight: FloatArray | None = None,
 ) -> FloatArray:
     """The leads of ``Calibration`` (n, k) on every experiment row's context, learned without the row's fold.
 
     ``q`` and ``prediction`` are out of fold. The policy that picks the largest is the one that is recommended, and can
-    be judged on these rows.
+    be judged on these rows. ``weight`` (n,) moves the rows to a target population.
     """
+    heavy = weights(len(q), weight)
     calibrated = np.empty_like(q)
     for fold in folds:
         at = fold.train
-        values = powered(models, q[at], model[at], outcome[at], prediction[at], propensity[at], cluster[at])
-        average = q[at].mean(axis=0)
+        columns = (q[at], model[at], outcome[at], prediction[at], propensity[at], cluster[at])
+        values = powered(models, *columns, weight=heavy[at])
+        average = np.average(q[at], axis=0, weights=heavy[at])
         mine = at[(model[at] >= 0) & (model[at] < len(models))]
         deviation = q[mine] - average
         borne = _Borne.of(deviation, model[mine], outcome[mine], 1 / propensity[mine], cluster[mine])

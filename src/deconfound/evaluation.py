@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from deconfound.alarm import alarm
 from deconfound.calibration import calibrate, cross_calibrated
 from deconfound.crossfit import REPLICATES, THOROUGH, CrossFit, Progress, cross_fit
 from deconfound.data import Study, Table, closest, quoted
-from deconfound.design import FloatArray, group_folds
+from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose import check
 from deconfound.diagnose.alignment import REPLAY
 from deconfound.diagnose.target import required, target_weights
@@ -30,6 +31,7 @@ from deconfound.value import FEWEST, Values, direct, experiment_alone, powered, 
 
 CROSS_FITS = 5
 METHODS = ("doubly robust", "direct")
+_Columns: TypeAlias = tuple[tuple[str, ...], FloatArray, IntArray, FloatArray, FloatArray, FloatArray, IntArray]
 PAPER_SIX = tuple(each.name for each in FAMILIES)
 
 
@@ -165,7 +167,7 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
     unbiased, plain = _values(material, fitted, aims)
     leaning = isinstance(final.tuned.estimator, Auto)
     values = shrunk(unbiased, plain.estimate) if leaning else unbiased
-    policy = _policy(material, fitted, unbiased, aims.cost)
+    policy = _policy(material, fitted, unbiased, aims)
     logged = _logged(study)
     alone = experiment_alone(models, trial.model, trial.outcome, trial.propensity, trial.cluster, weight=aims.weight)
     return Result(
@@ -206,28 +208,27 @@ def _sampled(material: Material, automatic: bool) -> tuple[Finding, ...]:
 
 def _values(material: Material, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:
     """The unbiased values, and the reward's own."""
-    trial, models, cells = material.trial, material.models, material.cells
+    trial, cells = material.trial, material.cells
     beyond = np.setdiff1d(np.arange(len(cells.contexts)), trial.context)
-    unbiased = powered(
-        models,
-        fitted.q,
-        trial.model,
-        trial.outcome,
-        fitted.prediction,
-        trial.propensity,
-        trial.cluster,
-        elsewhere=fitted.everywhere[beyond] if aims.may_look_elsewhere and len(beyond) else None,
-        weight=aims.weight,
-    )
+    elsewhere = fitted.everywhere[beyond] if aims.may_look_elsewhere and len(beyond) else None
+    unbiased = powered(*_columns(material, fitted), elsewhere=elsewhere, weight=aims.weight)
     weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
     balance = fitted.final.balance
     refits = [weight @ cells.q(fit, balance)[trial.context] / len(weight) for fit in fitted.replicates]
     weighted = fitted.q * weight[:, None]
-    return unbiased, direct(models, weighted, trial.cluster, refits=np.array(refits) if refits else None)
+    return unbiased, direct(material.models, weighted, trial.cluster, refits=np.array(refits) if refits else None)
 
 
-def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, cost: FloatArray | None) -> Policy:
-    trial, final = material.trial, fitted.final
+def _columns(material: Material, fitted: CrossFit[Family]) -> _Columns:
+    """What ``powered``, ``cross_calibrated`` and ``routing`` all begin with."""
+    trial = material.trial
+    out_of_fold = (fitted.q, trial.model, trial.outcome, fitted.prediction)
+    return (material.models, *out_of_fold, trial.propensity, trial.cluster)
+
+
+def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Policy:
+    trial, final, cells = material.trial, fitted.final, material.cells
+    counts = np.bincount(trial.context, aims.weight, len(cells.contexts)).astype(np.float64)
     calibration = calibrate(
         unbiased,
         fitted.q,
@@ -235,39 +236,19 @@ def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, cost
         trial.outcome,
         trial.propensity,
         trial.cluster,
-        cells=material.cells,
+        cells=cells,
         reward=final.reward,
         balance=final.balance,
+        weight=None if aims.weight is None else counts,
     )
-    return Policy(
-        material.models, final.balance, final.reward, fitted.replicates, unbiased.covariance, calibration, cost
-    )
+    replicates = fitted.replicates
+    return Policy(material.models, final.balance, final.reward, replicates, unbiased.covariance, calibration, aims.cost)
 
 
 def _routing(material: Material, fitted: CrossFit[Family], aims: _Aims) -> Routing:
-    trial = material.trial
-    leads = cross_calibrated(
-        material.models,
-        fitted.q,
-        trial.model,
-        trial.outcome,
-        fitted.prediction,
-        trial.propensity,
-        trial.cluster,
-        folds=group_folds(trial.together, CROSS_FITS, aims.seed),
-    )
-    return routing(
-        material.models,
-        fitted.q,
-        trial.model,
-        trial.outcome,
-        fitted.prediction,
-        trial.propensity,
-        trial.cluster,
-        leads=leads,
-        cost=aims.cost,
-        level=aims.level,
-    )
+    columns, folds = _columns(material, fitted), group_folds(material.trial.together, CROSS_FITS, aims.seed)
+    leads = cross_calibrated(*columns, folds=folds, weight=aims.weight)
+    return routing(*columns, leads=leads, weight=aims.weight, cost=aims.cost, level=aims.level)
 
 
 def _counts(table: Table, study: Study) -> Counts:

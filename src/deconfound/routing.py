@@ -19,6 +19,7 @@ from deconfound.value import FEWEST, Values, powered
 from deconfound.value.compare import differences
 from deconfound.value.estimators import check_rows, clustered, propensities, table
 from deconfound.value.joint import check_level, t_quantile, two_sided
+from deconfound.value.power import weights
 
 Verdict = Literal["route", "one model", "cannot tell"]
 
@@ -63,6 +64,7 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
     cluster: IntArray | None = None,
     *,
     leads: FloatArray | None = None,
+    weight: FloatArray | None = None,
     cost: FloatArray | None = None,
     level: float = 0.95,
     worth: float = WORTH,
@@ -72,7 +74,8 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
         policy(x_j) = argmax_a leads[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
 
     ``leads`` (n, k) is what the policy goes by, q unless given. Row j of both must come from a reward that has not
-    seen row j: only then is the policy judged on contexts it was not fitted to. ``cost`` (k,) is in outcome units.
+    seen row j: only then is the policy judged on contexts it was not fitted to. ``weight`` (n,) moves the rows to a
+    target population. ``cost`` (k,) is in outcome units.
     The interval's lower end is the least of plain one-sided bounds, since it has to hold only for the one model
     that is truly best; the upper end is the least of bounds that hold together, since any of the models may provide
     it, and never negative: where models are tied, a policy made without a row's fold picks what did badly in that
@@ -87,19 +90,20 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
     price = prices(models, cost)
     net = q - price
     picked = choices(net if leads is None else table(models, leads, "leads") - price)
-    trial = _Trial.of(models, model, outcome, prediction, propensity, cluster, price)
+    heavy = weights(len(q), weight)
+    trial = _Trial.of(models, model, outcome, prediction, propensity, cluster, weight=heavy, price=price)
     if len(np.unique(trial.cluster)) < FEWEST:
         raise EvidenceError("A policy cannot be judged on a single context or cluster. Randomize on more contexts.")
     values = _with_policy(models, net, picked, trial)
     best = Values(tuple(models), values.estimate[:-1], values.covariance[:-1, :-1], values.method).ranking()[0]
-    share = np.bincount(picked, minlength=len(models)) / len(picked)
+    share = np.bincount(picked, weights=trial.weight, minlength=len(models)) / trial.weight.sum()
     gains = [_against(b, net, picked, trial, price, level, len(models)) for b in range(len(models))]
     gain = min((g.gain for g in gains if not np.isnan(g.gain)), default=float("nan"))
     low, high = min(g.low for g in gains), max(min(g.high for g in gains), 0.0)
     edges = _value_interval(values, float(share @ price), level)
-    verdict = _verdict(low, high, worth, same=bool(share.max() == 1.0))
+    same = models[picked[0]] if (picked == picked[0]).all() else None
+    verdict = _verdict(low, high, worth, same=same is not None)
     rows = int((picked == trial.model).sum())
-    same = models[picked[0]] if share.max() == 1.0 else None
     return Routing(
         models=tuple(models),
         value=float(values.estimate[-1]),
@@ -109,7 +113,7 @@ def routing(  # noqa: PLR0913  (a study has these many columns, and callers name
         gain=gain,
         low=low,
         high=high,
-        promised=float(net.max(axis=1).mean() - net.mean(axis=0).max()),
+        promised=_promised(net, trial.weight),
         share=tuple(float(part) for part in share),
         same=float(share[list(models).index(best)]),
         rows=rows,
@@ -129,6 +133,7 @@ class _Trial:
     prediction: FloatArray
     chance: FloatArray
     cluster: IntArray
+    weight: FloatArray
 
     @classmethod
     def of(
@@ -139,6 +144,8 @@ class _Trial:
         prediction: FloatArray,
         propensity: FloatArray | None,
         cluster: IntArray | None,
+        *,
+        weight: FloatArray,
         price: FloatArray,
     ) -> _Trial:
         chance = propensities(models, model, propensity)
@@ -146,12 +153,17 @@ class _Trial:
         paid = np.where(code < 0, 0.0, price[code])
         rows = np.arange(len(code)) if cluster is None else np.asarray(cluster)
         check_rows(len(code), {"cluster": rows})
-        return cls(code, np.asarray(outcome) - paid, np.asarray(prediction) - paid, chance, rows)
+        return cls(code, np.asarray(outcome) - paid, np.asarray(prediction) - paid, chance, rows, weight)
 
     def take(self, rows: NDArray[np.bool_]) -> _Trial:
         """Some of the rows."""
         return _Trial(
-            self.model[rows], self.outcome[rows], self.prediction[rows], self.chance[rows], self.cluster[rows]
+            self.model[rows],
+            self.outcome[rows],
+            self.prediction[rows],
+            self.chance[rows],
+            self.cluster[rows],
+            self.weight[rows],
         )
 
 
@@ -173,6 +185,7 @@ def _with_policy(models: Sequence[str], net: FloatArray, picked: IntArray, trial
         np.tile(trial.prediction, 2),
         np.tile(trial.chance, 2),
         np.tile(trial.cluster, 2),
+        weight=np.tile(trial.weight, 2),
     )
 
 
@@ -196,17 +209,18 @@ def _against(
     only counting those shows how few.
     """
     differs = picked != b
-    share = float(differs.mean())
+    heavy = trial.weight / trial.weight.mean()
+    share = float(np.mean(heavy * differs))
     one, all_of_them = two_sided(level), float(-ndtri((1 - level) / 2 / count))
     # No difference can be more than a whole outcome and the price, and there is none where the policy agrees.
-    most = _largest(differs, trial.cluster, one)
+    most = _largest(share, trial, one)
     floor, ceiling = -most * (1 + float(price.max() - price[b])), most * (1 + float(price[b] - price.min()))
     if share == 0:
         return _Gain(0.0, floor, ceiling)
     found = _there(b, net[differs], picked[differs], trial.take(differs))
     if found is None or not np.isfinite(found.error).all():
         return _Gain(float("nan"), floor, ceiling)
-    doubt = float(np.sqrt(clustered((differs - share)[:, None], trial.cluster)[0, 0]))
+    doubt = float(np.sqrt(clustered((heavy * (differs - share))[:, None], trial.cluster)[0, 0]))
     apart = differences(found.estimate, found.covariance, _freedom(found))
     lead, error, freedom = apart.difference[0, 1], apart.error[0, 1], apart.freedom[0:1, 1]
     total = float(np.hypot(share * error, np.hypot(lead, error) * doubt))
@@ -215,11 +229,15 @@ def _against(
     return _Gain(middle, float(np.clip(middle - low, floor, ceiling)), float(np.clip(middle + high, floor, ceiling)))
 
 
-def _largest(differs: NDArray[np.bool_], cluster: IntArray, z: float) -> float:
-    """Upper bound of a share (Wilson's), which is not zero where the share is."""
-    _, code = np.unique(cluster, return_inverse=True)
-    groups = int(code.max()) + 1
-    share = float(differs.mean())
+def _promised(net: FloatArray, weight: FloatArray) -> float:
+    """Gain of the best of every context over the best on average, if the reward were right."""
+    return float(np.average(net.max(axis=1), weights=weight) - np.average(net, axis=0, weights=weight).max())
+
+
+def _largest(share: float, trial: _Trial, z: float) -> float:
+    """Upper bound of a share (Wilson's), which is not zero where the share is; uneven weights leave fewer clusters."""
+    mass = np.bincount(np.unique(trial.cluster, return_inverse=True)[1], weights=trial.weight)
+    groups = float(mass.sum() ** 2 / (mass**2).sum())
     centre = share + z**2 / (2 * groups)
     half = z * np.sqrt(share * (1 - share) / groups + z**2 / (4 * groups**2))
     return float(min((centre + half) / (1 + z**2 / groups), 1.0))
@@ -231,7 +249,8 @@ def _there(b: int, net: FloatArray, picked: IntArray, trial: _Trial) -> Values |
         return None
     code = np.where(trial.model == picked, 0, np.where(trial.model == b, 1, -1))
     q = np.column_stack([net[np.arange(len(net)), picked], net[:, b]])
-    return powered((POLICY, "model"), q, code, trial.outcome, trial.prediction, trial.chance, trial.cluster)
+    columns = (trial.outcome, trial.prediction, trial.chance, trial.cluster)
+    return powered((POLICY, "model"), q, code, *columns, weight=trial.weight)
 
 
 def _freedom(values: Values) -> FloatArray:

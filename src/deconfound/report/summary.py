@@ -168,9 +168,7 @@ def _basis(result: Result) -> str:
         lines.append(line + (f"; unused columns: {', '.join(counts.ignored)}" if counts.ignored else ""))
     learned = "learned from both sources" if result.trust is not None else f"chosen on {how[choice.mode]}"
     lines.append(f"  family {choice.estimator.name} ({settings}), {learned}")
-    lines.append(
-        f"  values {result.values.method}, cross-fitted by context; psi from {choice.psi_source}; seed {result.seed}"
-    )
+    lines.append(f"  values {result.values.method}, cross-fitted; psi from {choice.psi_source}; seed {result.seed}")
     return "\n".join(lines)
 
 

@@ -29,7 +29,7 @@ def experiment_alone(
 ) -> Values:
     """What the experiment says without replay or log: each model's mean outcome, weighted by 1 / propensity."""
     nothing = np.zeros((len(outcome), len(models)))
-    heavy = _weights(len(outcome), weight)
+    heavy = weights(len(outcome), weight)
     shares = _shares(models, model, propensity, cluster, heavy)
     parts = _parts(shares, heavy, outcome, np.zeros(len(outcome)), nothing, nothing[:0])
     nil = np.zeros(len(models))
@@ -65,7 +65,7 @@ def powered(  # noqa: PLR0913  (a study has these many columns, and callers name
     if power is not None and not (np.isfinite(power) and power >= 0):
         raise UsageError(f"power must be a number of at least 0, or None to choose it, not {power!r}.")
     beyond = q[:0] if elsewhere is None or len(elsewhere) == 0 else table(models, elsewhere, "elsewhere")
-    heavy = _weights(len(q), weight)
+    heavy = weights(len(q), weight)
     shares = _shares(models, model, propensity, cluster, heavy)
     parts = _parts(shares, heavy, outcome, prediction, q, beyond)
     method = "doubly robust, power-tuned"
@@ -124,7 +124,8 @@ def _narrower(tuned: Values, alone: Values) -> bool:
     return bool(seen.any() and np.median(wide) < np.median(plain) and (wide**2).sum() < (plain**2).sum())
 
 
-def _weights(rows: int, weight: FloatArray | None) -> FloatArray:
+def weights(rows: int, weight: FloatArray | None) -> FloatArray:
+    """How much each row counts; the same for all unless given."""
     if weight is None:
         return np.ones(rows)
     check_rows(rows, {"weight": weight})
