@@ -97,11 +97,9 @@ class _Found:
     @classmethod
     def of(cls, raw_log: Values, values: Values, level: float) -> _Found:
         sides = (raw_log, values)
-        centre = [side.estimate if side.centre is None else side.centre for side in sides]
         variance = [np.diag(side.covariance) for side in sides]
-        pairs = zip(sides, variance, strict=True)
-        free = [np.full(len(v), np.inf) if side.freedom is None else side.freedom for side, v in pairs]
-        bias = centre[0] - centre[1]
+        free = [side.degrees for side in sides]
+        bias = raw_log.middle - values.middle
         known = np.isfinite(bias) & np.isfinite(variance[0]) & np.isfinite(variance[1])
         at = np.ix_(known, known)
         covariance = raw_log.covariance[at] + values.covariance[at]

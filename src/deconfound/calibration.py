@@ -87,7 +87,6 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
     slope = float(np.clip(borne.slope, 0.0, 1.0))
     final = cells.q(reward, balance)
     average = np.average(final, axis=0, weights=weight)
-    free = np.full(len(models), np.inf) if values.freedom is None else values.freedom
     return Calibration(
         centre=_centre(values, average),
         average=average,
@@ -95,7 +94,7 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
         slope_error=borne.error,
         noise=_noise(cells, reward.shown(cells.rows(balance)), (final - final.mean(axis=1, keepdims=True)).var(axis=0)),
         unseen=unseen * borne.rest,
-        freedom=np.minimum(free, borne.freedom),
+        freedom=np.minimum(values.degrees, borne.freedom),
     )
 
 
@@ -133,8 +132,7 @@ def cross_calibrated(
 
 def _centre(values: Values, otherwise: FloatArray) -> FloatArray:
     """Unbiased values; the reward's own for a model that the experiment never drew."""
-    centre = values.estimate if values.centre is None else values.centre
-    return np.where(np.isnan(centre), otherwise, centre)
+    return np.where(np.isnan(values.middle), otherwise, values.middle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,13 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         recommendations=policy.recommend(material.cells, aims.level),
         routing=_routing(material, fitted, aims),
         alarm=alarm(logged, unbiased, aims.level),
-        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, leaning)),
+        findings=(
+            *study.findings,
+            *material.featurizer.findings,
+            *aims.checked,
+            *_sampled(material, leaning),
+            *_uncorrected(plain, unbiased, aims.method),
+        ),
         choice=Choice(final.tuned.estimator, final.tuned.mode, final.balance, material.featurizer.psi_source),
         trust=fitted.trust,
         counts={table.role: _counts(table, study) for table in (study.log, study.experiment, study.replay)},
@@ -187,6 +193,19 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         level=aims.level,
         seed=aims.seed,
     )
+
+
+def _uncorrected(plain: Values, unbiased: Values, method: str) -> tuple[Finding, ...]:
+    """What direct values leave out."""
+    if method != "direct":
+        return ()
+    apart = float(np.nanmax(np.abs(plain.estimate - unbiased.middle)))
+    message = (
+        "Direct values are as right as the reward, and their intervals know of its spread but not of its bias; "
+        f"doubly robust values differ by up to {apart:.3f}."
+    )
+    remedy = "Leave --method out, unless the reward is known to be right."
+    return (Finding("direct values", "warn", message, remedy, number=apart),)
 
 
 def _logged(study: Study) -> Values:

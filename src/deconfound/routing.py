@@ -221,7 +221,7 @@ def _against(
     if found is None or not np.isfinite(found.error).all():
         return _Gain(float("nan"), floor, ceiling)
     doubt = float(np.sqrt(clustered((heavy * (differs - share))[:, None], trial.cluster)[0, 0]))
-    apart = differences(found.estimate, found.covariance, _freedom(found))
+    apart = differences(found.estimate, found.covariance, found.degrees)
     lead, error, freedom = apart.difference[0, 1], apart.error[0, 1], apart.freedom[0:1, 1]
     total = float(np.hypot(share * error, np.hypot(lead, error) * doubt))
     low, high = (float(t_quantile(z, freedom)[0]) * total for z in (one, all_of_them))
@@ -251,10 +251,6 @@ def _there(b: int, net: FloatArray, picked: IntArray, trial: _Trial) -> Values |
     q = np.column_stack([net[np.arange(len(net)), picked], net[:, b]])
     columns = (trial.outcome, trial.prediction, trial.chance, trial.cluster)
     return powered((POLICY, "model"), q, code, *columns, weight=trial.weight)
-
-
-def _freedom(values: Values) -> FloatArray:
-    return np.full(len(values.models), np.inf) if values.freedom is None else values.freedom
 
 
 def _value_interval(values: Values, paid: float, level: float) -> tuple[float, float]:

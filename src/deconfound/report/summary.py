@@ -17,6 +17,7 @@ from deconfound.report.result import Result
 from deconfound.trust import SOURCES, VIEWS
 from deconfound.value import Values
 
+VISIBLE = 0.005  # a share that is not printed as zero
 FEW_PAIRS = 6  # more are shown by their places
 NOTES = "To know"  # head of the findings
 VALUES = ("values", "direct", "experiment", "raw_log")
@@ -150,11 +151,12 @@ def _trust(result: Result) -> str:
         return ""
     cells = []
     for source, part in zip(SOURCES, 100 * trust.shares, strict=True):
-        views = ", ".join(f"{view} {share:.0f}" for view, share in zip(VIEWS, part, strict=True))
-        cells.append(f"{source} {part.sum():.0f} % ({views})")
+        views = ", ".join(f"{view} {round(share)}" for view, share in zip(VIEWS, part, strict=True))
+        cells.append(f"{source} {round(part.sum())} % ({views})")
     move = 100 * float(np.nanmax(trust.spread)) if np.isfinite(trust.spread).any() else math.nan
     steady = f"; with another experiment these would move by up to {move:.0f}" if math.isfinite(move) else ""
-    return f"What tells the models apart: {listed(cells)}{steady}.\n{trust.reason}"
+    against = " A share below zero pulls against the rest." if (trust.shares < -VISIBLE).any() else ""
+    return f"What tells the models apart: {listed(cells)}{steady}.{against}\n{trust.reason}"
 
 
 def _basis(result: Result) -> str:

@@ -46,7 +46,7 @@ def shrunk(values: Values, toward: FloatArray, covariance_toward: FloatArray | N
     if len(leaning) >= FEWEST_MODELS:
         gap = (toward - centre)[leaning]
         at = np.ix_(leaning, leaning)
-        freedom = np.inf if values.freedom is None else float(values.freedom[leaning].min())
+        freedom = float(values.degrees[leaning].min())
         step = _step(gap, values.covariance[at], noise[at], freedom)
         estimate[leaning] += step
         moved = _share(step, gap)

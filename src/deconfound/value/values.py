@@ -63,7 +63,7 @@ class Values:
         Values lie in [0, 1], so cutting there loses no coverage. One interval at a time keeps ``level``; with
         ``simultaneous`` all of them hold together with that probability.
         """
-        half, middle = self.half_width(level, simultaneous), self._middle
+        half, middle = self.half_width(level, simultaneous), self.middle
         known = ~np.isnan(middle) & np.isfinite(half)
         low, high = np.where(known, middle - half, 0.0), np.where(known, middle + half, 1.0)
         return np.asarray(np.clip(np.column_stack([low, high]), 0.0, 1.0))
@@ -72,7 +72,7 @@ class Values:
         """Quantile * error of each interval (k,), before it is cut at the edges."""
         check_level(level)
         z = self._simultaneous(level) if simultaneous else two_sided(level)
-        return t_quantile(z, self._freedom) * self.error
+        return t_quantile(z, self.degrees) * self.error
 
     def contrast(self, better: str, worse: str, level: float = 0.95) -> Contrast:
         """Difference of two values, its error taken from the covariance; one comparison, no others allowed for."""
@@ -92,7 +92,7 @@ class Values:
         check_level(level)
         found = self._differences(list(range(len(self.models))))
         half, p_value = all_pairs(found, self.covariance, level)
-        order = self._order(self._middle)
+        order = self._order(self.middle)
         return tuple(
             self._contrast(i, j, found, (i, j), half, p_value) for n, i in enumerate(order) for j in order[n + 1 :]
         )
@@ -122,11 +122,13 @@ class Values:
         return rows
 
     @property
-    def _middle(self) -> FloatArray:
+    def middle(self) -> FloatArray:
+        """Middle of the intervals (k,), which leans on nothing."""
         return self.estimate if self.centre is None else self.centre
 
     @property
-    def _freedom(self) -> FloatArray:
+    def degrees(self) -> FloatArray:
+        """Degrees of freedom of the errors (k,), infinite where none were counted."""
         return np.full(len(self.models), np.inf) if self.freedom is None else self.freedom
 
     def _simultaneous(self, level: float) -> float:
@@ -135,13 +137,13 @@ class Values:
         return simultaneous(self.covariance[np.ix_(sure, sure)], level)
 
     def _differences(self, at: list[int]) -> Differences:
-        return differences(self._middle[at], self.covariance[np.ix_(at, at)], self._freedom[at])
+        return differences(self.middle[at], self.covariance[np.ix_(at, at)], self.degrees[at])
 
     def _contrast(
         self, i: int, j: int, found: Differences, at: tuple[int, int], half: FloatArray, p_value: FloatArray
     ) -> Contrast:
         better, worse = self.models[i], self.models[j]
-        difference, error = float(self._middle[i] - self._middle[j]), float(found.error[at])
+        difference, error = float(self.middle[i] - self.middle[j]), float(found.error[at])
         if not np.isfinite(error):
             return Contrast(better, worse, difference, error, -1.0, 1.0, 1.0)
         low, high = max(difference - float(half[at]), -1.0), min(difference + float(half[at]), 1.0)

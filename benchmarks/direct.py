@@ -1,0 +1,79 @@
+"""Do intervals of direct values hold? With the reward refitted on resampled experiments, and with the reward as it is.
+
+    python benchmarks/direct.py --studies 300
+
+Studies are those of ``benchmarks/auto.py``. A direct value is the mean of the replayed reward, with no correction by
+the experiment's residuals: a reward that is wrong in every refit, as one learned from a biased log is, or one that does
+not know the model where models differ in more than their words, makes it wrong too.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from auto import CONTEXTS, FOLDS, MODELS, Study, simulate
+
+from deconfound.design import FloatArray, IntArray, Rows, group_folds
+from deconfound.linalg import one_blas_thread
+from deconfound.reward import FAMILIES, Auto, Family, RewardFit, Sources, settled
+from deconfound.value import Values, direct
+
+REFITS = 20  # as in ``evaluate``
+BIASES = (0.0, 2.0)
+
+
+def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Values, Values]:
+    """Direct values with refits, as ``evaluate`` has them, and without."""
+    sources = Sources(study.log, study.experiment)
+    family = settled(family, sources)
+    prepared = type(family).prepare(sources, [family])
+    q = np.empty((len(study.experiment), len(MODELS)))
+    for fold in group_folds(study.context, FOLDS, 0):
+        q[fold.held_out] = _replayed(study, prepared.fit(family, fold.train))[fold.held_out]
+    samples = (_again(study.context, rng) for _ in range(REFITS))
+    refits = [_replayed(study, prepared.fit(family, sample)).mean(axis=0) for sample in samples]
+    return direct(MODELS, q, study.context, refits=np.array(refits)), direct(MODELS, q, study.context)
+
+
+def _replayed(study: Study, fit: RewardFit) -> FloatArray:
+    """The reward of every model on each experiment row's context (n, k)."""
+    replay = [Rows(study.phi[:, a], study.psi[:, a], model=np.full(CONTEXTS, a)) for a in range(len(MODELS))]
+    return np.column_stack([fit.predict(rows) for rows in replay])[study.context]
+
+
+def _again(context: IntArray, rng: np.random.Generator) -> IntArray:
+    """Rows of contexts drawn with replacement."""
+    names, code = np.unique(context, return_inverse=True)
+    members = [np.flatnonzero(code == i) for i in range(len(names))]
+    return np.concatenate([members[i] for i in rng.integers(len(names), size=len(names))])
+
+
+def main() -> None:
+    """Print coverage by rows, bias and family."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=300)
+    parser.add_argument("--rows", type=int, action="append")
+    arguments = parser.parse_args()
+    learning = [family for family in (Auto, *FAMILIES) if family.learns_from_experiment]
+    print(f"{'rows a model':>12}  {'log bias':>8}  {'family':>18}  {'refitted':>8}  {'as it is':>8}")
+    with one_blas_thread():
+        for rows in arguments.rows or (20, 100):
+            for bias in BIASES:
+                for family in learning:
+                    held = []
+                    for seed in range(arguments.studies):
+                        study = simulate(rows, bias, seed)
+                        found = estimate(study, family(), np.random.default_rng([seed, 1]))
+                        held.append([_covered(values, study.value) for values in found])
+                    refitted, fixed = np.mean(held, axis=0)
+                    print(f"{rows:>12}  {bias:>8g}  {family.name:>18}  {refitted:>8.3f}  {fixed:>8.3f}", flush=True)
+
+
+def _covered(values: Values, truth: FloatArray) -> float:
+    low, high = values.interval().T
+    return float(((low <= truth) & (truth <= high)).mean())
+
+
+if __name__ == "__main__":
+    main()
