@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def experiment_alone(
     nothing = np.zeros((len(outcome), len(models)))
     heavy = weights(len(outcome), weight)
     shares = _shares(models, model, propensity, cluster, heavy)
-    parts = _parts(shares, heavy, outcome, np.zeros(len(outcome)), nothing, nothing[:0])
+    parts = Parts.of(shares, heavy, outcome, np.zeros(len(outcome)), nothing, nothing[:0])
     nil = np.zeros(len(models))
     return _values(models, parts, nil, nil + 1, "experiment alone")
 
@@ -67,7 +68,7 @@ def powered(  # noqa: PLR0913  (a study has these many columns, and callers name
     beyond = q[:0] if elsewhere is None or len(elsewhere) == 0 else table(models, elsewhere, "elsewhere")
     heavy = weights(len(q), weight)
     shares = _shares(models, model, propensity, cluster, heavy)
-    parts = _parts(shares, heavy, outcome, prediction, q, beyond)
+    parts = Parts.of(shares, heavy, outcome, prediction, q, beyond)
     method = "doubly robust, power-tuned"
     one = np.ones(len(models))
     if power is not None:
@@ -89,6 +90,40 @@ class Parts:
     q_influence: FloatArray  # (groups, k) of the experiment's contexts
     beyond: FloatArray  # (k, k) covariance that contexts elsewhere add
     contexts: int  # independent contexts behind q
+
+    @classmethod
+    def of(
+        cls,
+        shares: Shares,
+        heavy: FloatArray,
+        outcome: FloatArray,
+        prediction: FloatArray,
+        q: FloatArray,
+        beyond: FloatArray,
+    ) -> Self:
+        """Means and influence values of rows that weigh ``heavy``, and of contexts ``beyond`` them."""
+        for name, numbers in (("q", q), ("outcome", outcome), ("prediction", prediction), ("elsewhere", beyond)):
+            if not np.isfinite(numbers).all():
+                raise UsageError(f"{name} holds NaN or infinity; every entry must be a finite number.")
+        outcome, prediction = np.asarray(outcome, dtype=np.float64), np.asarray(prediction, dtype=np.float64)
+        # Weighted rows count as the evenly weighted ones that would know the mean as well.
+        rows = heavy.sum() ** 2 / (heavy**2).sum()
+        inside = heavy / heavy.sum() * rows / (rows + len(beyond))
+        outside = 1.0 / (rows + len(beyond))
+        mean = inside @ q + outside * beyond.sum(axis=0)
+        groups = shares.groups + len(beyond)
+        unbiased = groups / max(groups - 1, 1)  # with a single group no model has a known error anyway
+        return cls(
+            shares=shares,
+            outcome=shares.mean(outcome),
+            prediction=shares.mean(prediction),
+            q=mean,
+            outcome_influence=shares.influence(outcome),
+            prediction_influence=shares.influence(prediction),
+            q_influence=np.sqrt(unbiased) * summed(inside[:, None] * (q - mean), shares.code, shares.groups),
+            beyond=unbiased * outside**2 * (beyond - mean).T @ (beyond - mean),
+            contexts=groups,
+        )
 
     @property
     def still(self) -> bool:
@@ -147,33 +182,6 @@ def _shares(
     if cluster is not None:
         check_rows(len(model), {"cluster": cluster})
     return Shares.of(model, len(models), heavy / propensities(models, model, propensity), cluster)
-
-
-def _parts(
-    shares: Shares, heavy: FloatArray, outcome: FloatArray, prediction: FloatArray, q: FloatArray, beyond: FloatArray
-) -> Parts:
-    for name, numbers in (("q", q), ("outcome", outcome), ("prediction", prediction), ("elsewhere", beyond)):
-        if not np.isfinite(numbers).all():
-            raise UsageError(f"{name} holds NaN or infinity; every entry must be a finite number.")
-    outcome, prediction = np.asarray(outcome, dtype=np.float64), np.asarray(prediction, dtype=np.float64)
-    # Weighted rows count as the evenly weighted ones that would know the mean as well.
-    rows = heavy.sum() ** 2 / (heavy**2).sum()
-    inside = heavy / heavy.sum() * rows / (rows + len(beyond))
-    outside = 1.0 / (rows + len(beyond))
-    mean = inside @ q + outside * beyond.sum(axis=0)
-    groups = shares.groups + len(beyond)
-    unbiased = groups / max(groups - 1, 1)  # with a single group no model has a known error anyway
-    return Parts(
-        shares=shares,
-        outcome=shares.mean(outcome),
-        prediction=shares.mean(prediction),
-        q=mean,
-        outcome_influence=shares.influence(outcome),
-        prediction_influence=shares.influence(prediction),
-        q_influence=np.sqrt(unbiased) * summed(inside[:, None] * (q - mean), shares.code, shares.groups),
-        beyond=unbiased * outside**2 * (beyond - mean).T @ (beyond - mean),
-        contexts=groups,
-    )
 
 
 def _values(models: Sequence[str], parts: Parts, power: FloatArray, cost: FloatArray, method: str) -> Values:
