@@ -12,9 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import deconfound as dc
+from deconfound.crossfit import cross_fit
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
-from deconfound.reward import FAMILIES
+from deconfound.features import Features
+from deconfound.material import Material
+from deconfound.reward import FAMILIES, Cvci, ExpOnly
 
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
 CLOSE = 1e-8  # sums in another order differ in the last digits; fits repeat them through a solve
@@ -145,11 +148,6 @@ def test_held_out_outcomes_have_no_say_in_what_judges_them(demo):
     moved[person == person[0]] = 1.0 - moved[person == person[0]]
     column = experiment.column_names.index("outcome")
     other = study_of(demo, experiment=experiment.set_column(column, "outcome", pa.array(moved)))
-    from deconfound.crossfit import cross_fit
-    from deconfound.features import Features
-    from deconfound.material import Material
-    from deconfound.reward import Cvci
-
     predictions = []
     for each in (study, other):
         material = Material.of(each, Features())
@@ -159,6 +157,16 @@ def test_held_out_outcomes_have_no_say_in_what_judges_them(demo):
     np.testing.assert_allclose(predictions[0][0], predictions[1][0], atol=1e-12)
     np.testing.assert_allclose(predictions[0][1], predictions[1][1], atol=1e-12)
     assert not np.allclose(predictions[0][2], predictions[1][2])
+
+
+def test_refits_draw_whole_clusters(demo):
+    """Two people can be drawn in three ways: one of them twice, the other twice, or both."""
+    side = np.where(np.arange(demo.experiment.num_rows) % 2, "one", "other")
+    experiment = demo.experiment.drop_columns(["cluster"]).append_column("cluster", pa.array(side))
+    material = Material.of(study_of(demo, experiment=experiment), Features())
+    fitted = cross_fit(material, ExpOnly(), 5, 0, None, lambda _stage, _done: None)
+    rewards = {material.cells.q(fit, fitted.final.balance).tobytes() for fit in fitted.replicates}
+    assert 1 < len(rewards) <= 4  # the order of two equal halves may round differently
 
 
 def test_models_left_out_keep_teaching_and_keep_the_propensities(demo):

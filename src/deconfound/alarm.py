@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deconfound.data import listed, quoted
+from deconfound.data import listed, percent, quoted
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.value import Values
@@ -147,7 +147,7 @@ def _sentence(found: Alarm) -> str:
     if found.verdict == "cannot tell":
         return "How far the log can be believed cannot be told: no model has enough rows in both log and experiment."
     if found.verdict == "no bias shown":
-        return f"No bias of the log is shown at {100 * found.level:g} %; up to {found.most:.2f} is not excluded."
+        return f"No bias of the log is shown at {percent(found.level)}; up to {found.most:.2f} is not excluded."
     names = ((found.flattered, "flatters"), (found.slandered, "slanders"))
     wrongs = " and ".join(f"{verb} {listed(models)}" for models, verb in names if models)
     size = f"its bias is typically {found.typical:.2f}, and up to {found.most:.2f} is not excluded"

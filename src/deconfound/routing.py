@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from deconfound.data import quoted
+from deconfound.data import percent, quoted
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.metrics import choices
@@ -276,7 +276,7 @@ def _sentence(
     level: float,
 ) -> str:
     middle, low, high = gain
-    span = f"{100 * level:g} % interval {low:+.3f} to {high:+.3f}"
+    span = f"{percent(level)} interval {low:+.3f} to {high:+.3f}"
     if verdict == "cannot tell" and (rows < FEWEST or np.isnan(middle)):
         return (
             f"Whether choosing a model per context pays cannot be told: {rows} rows of the experiment have the model "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deconfound.cli.commands import load_study, mapping
 from deconfound.cli.progress import Progress
-from deconfound.data import Study, quoted
+from deconfound.data import Study, percent, quoted
 from deconfound.errors import UsageError
 from deconfound.plan import Answer, History, Line, Numbers, Plan, load_history, plan
 from deconfound.plan.evidence import GAP
@@ -126,7 +126,7 @@ def _picture(made: Plan, lines: Sequence[Line], kind: str) -> bytes:
     from deconfound.bench.pictures.canvas import Frame, blank, house_style, svg
 
     rows = [line.expected.total / len(line.expected.rows) for line in lines]
-    width = f"width of {100 * made.level:g} % intervals"
+    width = f"width of {percent(made.level)} intervals"
     panels = ((width, "typical"), ("probability to choose the best", "best"), ("expected regret", "regret"))
     with house_style():
         footnote = "Shaded: variances at both ends of what the evidence leaves believable."

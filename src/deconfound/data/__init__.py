@@ -1,6 +1,6 @@
 """What a study is: its tables, and what makes them valid together."""
 
-from deconfound.data.messages import closest, counted, escaped, listed, quoted
+from deconfound.data.messages import closest, counted, escaped, listed, percent, quoted
 from deconfound.data.study import Incomplete, Study
 from deconfound.data.tables import (
     TEXT_COLUMNS,
@@ -31,6 +31,7 @@ __all__ = [
     "escaped",
     "is_in",
     "listed",
+    "percent",
     "quoted",
     "text_ids",
 ]

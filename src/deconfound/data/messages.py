@@ -34,6 +34,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def percent(share: float, decimals: int | None = None) -> str:
+    """0.5 as people write it, "50 %": rounded to so many decimals, or as exact as it was given."""
+    number = 100 * share
+    return f"{number:g} %" if decimals is None else f"{number:.{decimals}f} %"
+
+
 def closest(name: str, names: Iterable[str]) -> str:
     """Offer the most similar of the known names, as the end of a sentence; nothing if none is near."""
     known = list(names)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Study, counted
+from deconfound.data import Study, counted, percent
 from deconfound.design import IntArray
 from deconfound.diagnose.contexts import Contexts, averaged, columns_of_contexts, gather, read_target, together
 from deconfound.diagnose.target import overlap, target_weights
@@ -152,7 +152,7 @@ def _finding(question: _Question, study: Study, telling: Telling | None, level: 
         return _untold(question, study)
     if telling is SAME:
         return Finding(check, "pass", f"The experiment has the same contexts as {whose}.", number=0.0, assumption="A5")
-    seen = f"({telling.share:.0%} right over {counted(telling.rows, 'context')}, guessing is right in 50 %; "
+    seen = f"({percent(telling.share, 0)} right over {counted(telling.rows, 'context')}, guessing is right in 50 %; "
     seen += f"{shown(telling.p_value)})"
     if warned(telling.p_value, level) == "pass":
         message = f"The experiment's contexts are not told from {whose} {seen}."

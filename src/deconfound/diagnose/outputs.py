@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from deconfound.data import counted, listed
+from deconfound.data import counted, listed, percent
 from deconfound.design import IntArray
 from deconfound.diagnose.telling import Sample, Telling
 from deconfound.diagnose.thinning import thinned
@@ -41,9 +41,9 @@ def beside_replay(material: Material, blocks: Blocks, context: IntArray, model: 
 def in_words(telling: Telling, whose: str, models: tuple[str, ...], level: float) -> str:
     """What the comparison saw, in one sentence without its consequence."""
     where = f"{counted(telling.strata, 'cell')} of one context and one model"
-    chance = f"guessing is right in 50 %; {shown(telling.p_value)}"
+    right = f"{percent(telling.share, 0)} right, guessing is right in 50 %; {shown(telling.p_value)}"
     if telling.p_value >= 1.0 - level:
-        return f"In {where}, replayed outputs are not told from {whose} ({telling.share:.0%} right, {chance})."
-    named = [f"{models[part.code]} ({part.share:.0%} right)" for part in telling.suspects(level)]
+        return f"In {where}, replayed outputs are not told from {whose} ({right})."
+    named = [f"{models[part.code]} ({percent(part.share, 0)} right)" for part in telling.suspects(level)]
     by_itself = f" Clear by themselves: {listed(named)}." if named else ""
-    return f"In {where}, replayed outputs are told from {whose} ({telling.share:.0%} right, {chance}).{by_itself}"
+    return f"In {where}, replayed outputs are told from {whose} ({right}).{by_itself}"

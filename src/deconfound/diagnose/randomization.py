@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from deconfound.data import Study, counted, escaped
+from deconfound.data import Study, counted, escaped, percent
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import SAME, Assignment, assignment
 from deconfound.diagnose.context_blocks import context_blocks
@@ -50,7 +50,8 @@ def ratio(drawn: Assignment, seed: int, level: float) -> Finding:
     worst = int(np.abs(weighted.mean(axis=0) - 1.0).argmax()) if shares is None else _worst(drawn.counts, shares)
     ratio_seen = f"{weighted.mean(axis=0)[worst]:.2f} times as often as declared"
     if shares is not None:
-        ratio_seen = f"in {drawn.counts[worst] / len(drawn):.1%} of {unit} where {shares[worst]:.1%} were declared"
+        seen, declared = (percent(share, 1) for share in (drawn.counts[worst] / len(drawn), shares[worst]))
+        ratio_seen = f"in {seen} of {unit} where {declared} were declared"
     found = verdict(p, level)
     if found == "pass":
         message = f"Each model was drawn about as often as declared, over {unit} ({shown(p)})."
@@ -80,7 +81,8 @@ def over_time(study: Study, drawn: Assignment, seed: int, level: float) -> Findi
     early = timeline(time) < 0.5
     first, then = drawn.indicator[early].mean(axis=0), drawn.indicator[~early].mean(axis=0)
     most = int(np.abs(then - first).argmax())
-    moved = f"{escaped(drawn.names[most])} went from {first[most]:.1%} in the first half to {then[most]:.1%}"
+    before, after = (percent(half[most], 1) for half in (first, then))
+    moved = f"{escaped(drawn.names[most])} went from {before} in the first half to {after}"
     message = (
         f"The mix of models moved over time: {moved} ({shown(p)}). What else changed with time is then confounded."
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from deconfound.data import counted, listed
+from deconfound.data import counted, listed, percent
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.outputs import beside_replay, in_words
 from deconfound.diagnose.telling import FEWEST, Telling, tell_apart
@@ -75,12 +75,11 @@ def _supported(material: Material, seed: int, level: float) -> Finding:
     largest = max(each.share for each in found)
     far = sorted((e for e in found if _verdict(e, len(found), level) != "pass"), key=lambda each: -each.share)
     if not far:
-        message = (
-            f"At most {largest:.0%} of a model's replayed outputs are unlike all its outputs in the experiment.{thin}"
-        )
+        most = f"At most {percent(largest, 0)} of a model's replayed outputs"
+        message = f"{most} are unlike all its outputs in the experiment.{thin}"
         return Finding(check, "pass", message, number=largest, assumption="A2")
     lost = any(_verdict(each, len(found), level) == "fail" for each in far)
-    named = listed(f"{material.models[each.model]} ({each.share:.0%})" for each in far)
+    named = listed(f"{material.models[each.model]} ({percent(each.share, 0)})" for each in far)
     message = (
         f"Replayed outputs unlike anything the same model wrote in the experiment: {named}. There the reward is "
         f"carried over from other outputs, and nothing in the data can confirm it.{thin}"

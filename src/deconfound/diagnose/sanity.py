@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Study, Table, counted, listed, text_ids
+from deconfound.data import Study, Table, counted, listed, percent, text_ids
 from deconfound.diagnose.matching import keys
 from deconfound.errors import Finding
 from deconfound.material import coded
@@ -64,7 +64,8 @@ def repeated_rows(experiment: Table) -> Finding:
         return Finding(name, "pass", f"No row of {experiment.source} stands there twice.", "", 0.0)
     certain = _values(experiment) > COARSE or "time" in table.column_names
     luck = "" if certain else " On so coarse a scale some of it may be coincidence."
-    message = f"{experiment.source}: {counted(again, 'row')} ({share:.1%}) equal an earlier one and count double.{luck}"
+    copies = f"{counted(again, 'row')} ({percent(share, 1)})"
+    message = f"{experiment.source}: {copies} equal an earlier one and count double.{luck}"
     remedy = "Remove the copies, or name in `cluster` which rows belong together."
     return Finding(name, "warn", message, remedy, share)
 
@@ -99,11 +100,11 @@ def shared_rows(study: Study) -> Finding:
     share = float(np.mean([key in there for key in keys(experiment, columns)]))
     certain = _values(study.experiment) > COARSE or "time" in columns
     if share == 0.0 or (share < SAME_IN_BOTH and not certain):
-        seen = "No row" if share == 0.0 else f"Only {share:.0%}, as coincidence may explain,"
+        seen = "No row" if share == 0.0 else f"Only {percent(share, 0)}, as coincidence may explain,"
         return Finding(name, "pass", f"{seen} of the experiment stands in the log as well.", "", share)
     message = (
-        f"{share:.1%} of the experiment's rows stand in the log as well: they are judged by a reward that has seen"
-        " their outcomes, and count twice."
+        f"{percent(share, 1)} of the experiment's rows stand in the log as well: they are judged by a reward that has"
+        " seen their outcomes, and count twice."
     )
     remedy = "Take the randomized rows out of the log."
     return Finding(name, "warn" if share < FEW else "fail", message, remedy, share)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.special import expit
 
-from deconfound.data import Study, counted
+from deconfound.data import Study, counted, percent
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.contexts import columns_of_contexts, gather, read_target, short, together
 from deconfound.diagnose.replay_validity import nearest
@@ -96,7 +96,7 @@ def overlap(weights: Weights) -> Finding:
     rows, effective = len(weights.weight), weights.effective
     share = effective / rows
     size = f"{effective:.0f} effective rows of {counted(rows, 'experiment row')}"
-    beyond = f"{weights.outside:.0%} of the target's contexts lie outside the experiment's"
+    beyond = f"{percent(weights.outside, 0)} of the target's contexts lie outside the experiment's"
     if effective < FEWEST or share < THIN or weights.outside >= LOST or weights.covered < COVERED:
         message = f"The experiment does not reach the target: {size}; {beyond}. No weights can make up for that."
         remedy = "Randomize on contexts of the target."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.crossfit import Progress
-from deconfound.data import Experiment, Study, counted, listed
+from deconfound.data import Experiment, Study, counted, listed, percent
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError, Finding
 from deconfound.features import Blocks, Features
@@ -181,8 +181,9 @@ def _believed(mean: FloatArray, variance: FloatArray, rows: FloatArray) -> Belie
 
 def _findings(models: tuple[str, ...], rows: FloatArray, source: str) -> tuple[Finding, ...]:
     message = (
-        f"{source}: planned without randomized rows. Of what the reward explains in the log {KEPT:.0%} is expected to "
-        f"last, and {BELIEVED:.0%} of the differences between the log's means; the ranges are wide on purpose."
+        f"{source}: planned without randomized rows. Of what the reward explains in the log {percent(KEPT)} is "
+        f"expected to last, and {percent(BELIEVED)} of the differences between the log's means; the ranges are wide on "
+        "purpose."
     )
     remedy = "Randomize ten rows a model and plan again with --experiment."
     unseen = [name for name, n in zip(models, rows, strict=True) if n < FEWEST]

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
-from deconfound.data import counted, escaped
+from deconfound.data import counted, escaped, percent
 from deconfound.plan.allocation import MOST_ROWS
 from deconfound.plan.forecast import Step
 from deconfound.plan.planning import Answer, Line, Plan
 from deconfound.report.document import finite
-from deconfound.report.summary import percent
 
 SCHEMA = 1
 BAR = 40  # characters of the longest bar
@@ -116,7 +115,8 @@ def _saving(plan: Plan, answer: Answer) -> str:
     if (answer.propensity == answer.propensity[0]).all():
         return "No allocation that was tried saves rows worth mentioning; draw all models with the same propensity."
     drawn = (f"{escaped(m)} {p:.3f}" for m, p in zip(plan.evidence.models, answer.propensity, strict=True))
-    equal = "" if answer.even is None else f" against {answer.even:,} with equal ones ({answer.saved:.0%} fewer)"
+    fewer = percent(answer.saved, 0)
+    equal = "" if answer.even is None else f" against {answer.even:,} with equal ones ({fewer} fewer)"
     return f"Draw with the propensities {', '.join(drawn)}:{equal}."
 
 
@@ -156,7 +156,7 @@ def _rests_on(plan: Plan) -> str:
     left = 1 - known.row.sum() / known.outcome.sum()
     return (
         f"From {SOURCES[known.source].format(rows=known.rows)}: outcomes vary by {np.sqrt(known.outcome.mean()):.3f} "
-        f"within a model, of which the reward explains {left:.0%}. Rows are all randomized rows"
+        f"within a model, of which the reward explains {percent(left, 0)}. Rows are all randomized rows"
         f"{', the pilot among them if it was drawn alike' if known.rows else ''}; in brackets what variances "
         f"{known.variance_range[0]:.2f} to {known.variance_range[1]:.2f} times as large would give."
     )

@@ -39,7 +39,7 @@ def refusal(findings: Sequence[Finding]) -> str:
 def findings_text(findings: Sequence[Finding], level: float) -> str:
     """The answer in one sentence, then every finding under its verdict."""
     count = Counter(finding.verdict for finding in findings)
-    parts = [_answer(findings), _luck(level)] if failed(findings) or count["warn"] else [_answer(findings)]
+    parts = [_answer(findings), luck(level)] if failed(findings) or count["warn"] else [_answer(findings)]
     for verdict in ORDER:
         under = [finding for finding in findings if finding.verdict == verdict]
         if under:
@@ -75,7 +75,8 @@ def _answer(findings: Sequence[Finding]) -> str:
     return "No assumption is visibly broken."
 
 
-def _luck(level: float) -> str:
+def luck(level: float) -> str:
+    """How seriously to take a warning, and a failure."""
     chance = 1.0 - level
     return (
         f"Each test warns in up to {100 * chance:.3g} % of sound studies, so one warning among many tests may be luck;"

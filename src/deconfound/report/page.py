@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from deconfound.data import percent
 from deconfound.report.result import Result
-from deconfound.report.summary import comparison_rows, paragraphs, percent
+from deconfound.report.summary import comparison_rows, paragraphs
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2733; --soft: #5d6b7a; --line: #d5dce4; --mark: #0b6e8f; --log: #c2571a; }

@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from deconfound.alarm import Alarm
-from deconfound.data import counted, escaped, listed
+from deconfound.data import counted, escaped, listed, percent
 from deconfound.diagnose.target import CHECK as OVERLAP
 from deconfound.report.document import recommended
-from deconfound.report.findings import refusal
+from deconfound.report.findings import luck, refusal
 from deconfound.report.result import Result
 from deconfound.trust import SOURCES, VIEWS
 from deconfound.value import Values
@@ -188,6 +188,8 @@ def _findings(result: Result) -> str:
     lines = [
         f"  {f.verdict}{f' ({f.assumption})' * bool(f.assumption)}: {f.message} {f.remedy}".rstrip() for f in noted
     ]
+    if any(f.assumption and f.verdict in ("fail", "warn") for f in noted):
+        lines.append(f"  {luck(result.level)}")
     if open_:
         lines.append(f"  {counted(open_, 'check')} cannot tell; `deconfound check` says which and what they need.")
     return "\n".join([NOTES, *lines]) if lines else ""
@@ -227,11 +229,6 @@ def spans(numbers: Sequence[int]) -> str:
         else:
             runs.append([n])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
-
-
-def percent(level: float) -> str:
-    """0.95 as people write it."""
-    return f"{100 * level:g} %"
 
 
 def shown(value: float, signed: bool = False) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from deconfound.data import percent
 from deconfound.metrics import rmse
 from deconfound.report.result import Result
-from deconfound.report.summary import aligned, percent, shown
+from deconfound.report.summary import aligned, shown
 from deconfound.value import Values
 
 
