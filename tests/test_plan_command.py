@@ -62,7 +62,7 @@ def test_without_a_pilot_the_plan_says_how_it_discounts(files, capsys):
     assert main(words(files, "log", "replay")) == 0
     out = capsys.readouterr().out
     assert "without any randomized row" in out
-    assert "50% is expected to last" in out
+    assert "50 % is expected to last" in out
 
 
 @pytest.mark.parametrize(("name", "starts"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.json", b"{")])
