@@ -17,23 +17,33 @@ from auto import CONTEXTS, FOLDS, MODELS, Study, simulate
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import FAMILIES, Auto, Family, RewardFit, Sources, settled
-from deconfound.value import Values, direct
+from deconfound.value import Values, direct, doubted, powered
 
 REFITS = 20  # as in ``evaluate``
 BIASES = (0.0, 2.0)
 
 
-def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Values, Values]:
-    """Direct values with refits, as ``evaluate`` has them, and without."""
+def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Values, ...]:
+    """Direct values with the reward as it is, with refits, and with the bias that shows, as ``evaluate`` has them."""
     sources = Sources(study.log, study.experiment)
     family = settled(family, sources)
     prepared = type(family).prepare(sources, [family])
-    q = np.empty((len(study.experiment), len(MODELS)))
+    experiment = study.experiment
+    q, prediction = np.empty((len(experiment), len(MODELS))), np.empty(len(experiment))
     for fold in group_folds(study.context, FOLDS, 0):
-        q[fold.held_out] = _replayed(study, prepared.fit(family, fold.train))[fold.held_out]
-    samples = (_again(study.context, rng) for _ in range(REFITS))
-    refits = [_replayed(study, prepared.fit(family, sample)).mean(axis=0) for sample in samples]
-    return direct(MODELS, q, study.context, refits=np.array(refits)), direct(MODELS, q, study.context)
+        fit = prepared.fit(family, fold.train)
+        q[fold.held_out] = _replayed(study, fit)[fold.held_out]
+        prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
+    unbiased = powered(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
+    power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
+    refits, gaps = [], []
+    for at in (_again(study.context, rng) for _ in range(REFITS)):
+        refits.append(_replayed(study, prepared.fit(family, at)).mean(axis=0))
+        columns = (q[at], study.model[at], experiment.outcomes[at], prediction[at])
+        again = powered(MODELS, *columns, cluster=study.context[at], power=power)
+        gaps.append(refits[-1] - again.estimate)
+    refitted = direct(MODELS, q, study.context, refits=np.array(refits))
+    return direct(MODELS, q, study.context), refitted, doubted(refitted, unbiased, np.array(gaps)), unbiased
 
 
 def _replayed(study: Study, fit: RewardFit) -> FloatArray:
@@ -56,7 +66,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, action="append")
     arguments = parser.parse_args()
     learning = [family for family in (Auto, *FAMILIES) if family.learns_from_experiment]
-    print(f"{'rows a model':>12}  {'log bias':>8}  {'family':>18}  {'refitted':>8}  {'as it is':>8}")
+    heads = ("as it is", "refitted", "doubted", "width", "unbiased", "width")
+    print(f"{'rows a model':>12}  {'log bias':>8}  {'family':>18}" + "".join(f"  {head:>8}" for head in heads))
     with one_blas_thread():
         for rows in arguments.rows or (20, 100):
             for bias in BIASES:
@@ -66,13 +77,15 @@ def main() -> None:
                         study = simulate(rows, bias, seed)
                         found = estimate(study, family(), np.random.default_rng([seed, 1]))
                         held.append([_covered(values, study.value) for values in found])
-                    refitted, fixed = np.mean(held, axis=0)
-                    print(f"{rows:>12}  {bias:>8g}  {family.name:>18}  {refitted:>8.3f}  {fixed:>8.3f}", flush=True)
+                    fixed, refitted, aware, unbiased = np.mean(held, axis=0)
+                    told = "".join(f"  {share:>8.3f}" for share in (fixed[0], refitted[0], *aware, *unbiased))
+                    print(f"{rows:>12}  {bias:>8g}  {family.name:>18}{told}", flush=True)
 
 
-def _covered(values: Values, truth: FloatArray) -> float:
+def _covered(values: Values, truth: FloatArray) -> tuple[float, float]:
+    """Share of the intervals that hold the truth, and their mean width."""
     low, high = values.interval().T
-    return float(((low <= truth) & (truth <= high)).mean())
+    return float(((low <= truth) & (truth <= high)).mean()), float((high - low).mean())
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ class CrossFit(Generic[F]):
     prediction: FloatArray  # (n,) reward of each experiment row's own output
     everywhere: FloatArray  # (contexts, k) mean of the folds' rewards on every replayed context
     replicates: tuple[RewardFit, ...]  # refits on bootstrapped clusters, hyperparameters kept
+    samples: tuple[IntArray, ...]  # the experiment's rows behind each of them
     trust: Trust | None = None  # what the fit is made of, where the family can tell
 
 
@@ -85,7 +86,7 @@ def cross_fit(
     refits = fitter.refits(final, samples)
     ready = fitter.prepared(final.balance)
     trust = weigh(ready, material.cells, final.balance, samples) if isinstance(ready, PreparedAuto) else None
-    return CrossFit(final, q, prediction, everywhere, refits, trust)
+    return CrossFit(final, q, prediction, everywhere, refits, tuple(samples), trust)
 
 
 def _cuts(material: Material, folds: int, seed: int) -> tuple[Fold, ...]:

@@ -27,7 +27,7 @@ from deconfound.report import Choice, Counts, Result
 from deconfound.reward import EVERY, FAMILIES, Auto, Family
 from deconfound.reward.auto import LARGEST
 from deconfound.routing import Routing, routing
-from deconfound.value import FEWEST, Values, direct, experiment_alone, powered, raw_log, shrunk
+from deconfound.value import FEWEST, Values, direct, doubted, experiment_alone, powered, raw_log, shrunk
 
 CROSS_FITS = 5
 METHODS = ("doubly robust", "direct")
@@ -178,13 +178,7 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         recommendations=policy.recommend(material.cells, aims.level),
         routing=_routing(material, fitted, aims),
         alarm=alarm(logged, unbiased, aims.level),
-        findings=(
-            *study.findings,
-            *material.featurizer.findings,
-            *aims.checked,
-            *_sampled(material, leaning),
-            *_uncorrected(plain, unbiased, aims.method),
-        ),
+        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, leaning)),
         choice=Choice(final.tuned.estimator, final.tuned.mode, final.balance, material.featurizer.psi_source),
         trust=fitted.trust,
         counts={table.role: _counts(table, study) for table in (study.log, study.experiment, study.replay)},
@@ -193,19 +187,6 @@ def _result(study: Study, material: Material, fitted: CrossFit[Family], aims: _A
         level=aims.level,
         seed=aims.seed,
     )
-
-
-def _uncorrected(plain: Values, unbiased: Values, method: str) -> tuple[Finding, ...]:
-    """What direct values leave out."""
-    if method != "direct":
-        return ()
-    apart = float(np.nanmax(np.abs(plain.estimate - unbiased.middle)))
-    message = (
-        "Direct values are as right as the reward, and their intervals know of its spread but not of its bias; "
-        f"doubly robust values differ by up to {apart:.3f}."
-    )
-    remedy = "Leave --method out, unless the reward is known to be right."
-    return (Finding("direct values", "warn", message, remedy, number=apart),)
 
 
 def _logged(study: Study) -> Values:
@@ -231,18 +212,31 @@ def _values(material: Material, fitted: CrossFit[Family], aims: _Aims) -> tuple[
     beyond = np.setdiff1d(np.arange(len(cells.contexts)), trial.context)
     elsewhere = fitted.everywhere[beyond] if aims.may_look_elsewhere and len(beyond) else None
     unbiased = powered(*_columns(material, fitted), elsewhere=elsewhere, weight=aims.weight)
+    return unbiased, _direct(material, fitted, unbiased, aims)
+
+
+def _direct(material: Material, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Values:
+    """The reward's own values; their errors hold how far it moves with the experiment, and how far it is off."""
+    trial, models = material.trial, material.models
     weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
-    balance = fitted.final.balance
-    refits = [weight @ cells.q(fit, balance)[trial.context] / len(weight) for fit in fitted.replicates]
     weighted = fitted.q * weight[:, None]
-    return unbiased, direct(material.models, weighted, trial.cluster, refits=np.array(refits) if refits else None)
+    if not fitted.replicates:
+        return doubted(direct(models, weighted, trial.cluster), unbiased)
+    power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
+    refits, gaps = [], []
+    for fit, rows in zip(fitted.replicates, fitted.samples, strict=True):
+        q = material.cells.q(fit, fitted.final.balance)[trial.context]
+        again = powered(*_columns(material, fitted, rows), weight=weight[rows], power=power)
+        refits.append(weight @ q / len(weight))
+        gaps.append(refits[-1] - again.estimate)
+    return doubted(direct(models, weighted, trial.cluster, refits=np.array(refits)), unbiased, np.array(gaps))
 
 
-def _columns(material: Material, fitted: CrossFit[Family]) -> _Columns:
-    """What ``powered``, ``cross_calibrated`` and ``routing`` all begin with."""
+def _columns(material: Material, fitted: CrossFit[Family], rows: IntArray | slice = slice(None)) -> _Columns:
+    """What ``powered``, ``cross_calibrated`` and ``routing`` all begin with, of some experiment rows."""
     trial = material.trial
-    out_of_fold = (fitted.q, trial.model, trial.outcome, fitted.prediction)
-    return (material.models, *out_of_fold, trial.propensity, trial.cluster)
+    out_of_fold = (fitted.q[rows], trial.model[rows], trial.outcome[rows], fitted.prediction[rows])
+    return (material.models, *out_of_fold, trial.propensity[rows], trial.cluster[rows])
 
 
 def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Policy:
