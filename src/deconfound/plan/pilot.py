@@ -19,7 +19,7 @@ from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
 from deconfound.plan.widths import choice_cost
 from deconfound.reward import Auto, Family
 from deconfound.value import powered
-from deconfound.value.own import ROUNDING, Shares, moderated
+from deconfound.value.own import ROUNDING, Shares, moderated, skewness
 
 FOLDS = 5  # as in ``evaluate``
 THIN = 10  # rows a model below which a pilot is warned of: its variances are then known to a factor of two
@@ -79,6 +79,7 @@ def from_pilot(models: Sequence[str], pilot: Pilot, source: str = "pilot") -> Ev
         row=np.minimum(left, plain) if helped else plain,
         context=_context(pilot, shares, power) if helped else np.zeros((count, count)),
         excess=np.full(count, _excess(shares, residual if helped else outcome)),
+        skew=np.full(count, _skew(shares, residual if helped else outcome)),
         independent=independent,
         **believed(values.estimate, values.covariance),
         variance_range=believable(float(shares.freedom.sum()), float(plain.mean())),
@@ -115,6 +116,12 @@ def _excess(shares: Shares, influence: FloatArray) -> float:
     fourth = (influence[:, seen] ** 4).sum(axis=0) / (shares.held[:, seen] ** 4).sum(axis=0)
     second = (influence[:, seen] ** 2).sum(axis=0) / shares.size[seen]
     return max(float(np.average(fourth / second**2 - 3, weights=np.maximum(shares.freedom[seen], ROUNDING))), 0.0)
+
+
+def _skew(shares: Shares, influence: FloatArray) -> float:
+    """Squared skewness of residuals, averaged in the same way."""
+    known = np.where(shares.blind, 0.0, shares.freedom)
+    return float(np.average(skewness(shares, influence), weights=np.maximum(known, ROUNDING)))
 
 
 def _thin(models: Sequence[str], drawn: IntArray, source: str) -> tuple[Finding, ...]:

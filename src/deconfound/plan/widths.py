@@ -9,7 +9,7 @@ from deconfound.design import FloatArray
 from deconfound.plan.evidence import Evidence
 from deconfound.value.estimators import welch
 from deconfound.value.joint import t_quantile, two_sided
-from deconfound.value.own import DISCOUNT, FEWEST, PRIOR_FREEDOM, ROUNDING
+from deconfound.value.own import DISCOUNT, FEWEST, PRIOR_FREEDOM, ROUNDING, lopsided
 from deconfound.value.power import COMMON
 
 PLACES = 41  # equally likely places of an estimate at which its interval is cut to [0, 1]
@@ -34,7 +34,7 @@ def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: flo
     known = rows * evidence.independent  # independent rows of each model
     blind = known < FEWEST
     freedom = np.where(blind, 0.0, known - 1)
-    mine, settled, earned = _moderated(variance * evidence.independent, freedom, evidence.excess)
+    mine, settled, earned = _moderated(variance * evidence.independent, freedom, evidence)
     mine = mine / np.maximum(known, FEWEST)
     contexts = float(rows.sum()) + elsewhere
     shared = np.diag(evidence.context) / contexts if helped else np.zeros_like(mine)
@@ -46,7 +46,7 @@ def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: flo
 
 
 def _moderated(
-    variance: FloatArray, freedom: FloatArray, excess: FloatArray
+    variance: FloatArray, freedom: FloatArray, evidence: Evidence
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Moderated variance of a row, its median as a share of that, and the degrees of freedom it will be given (k,).
 
@@ -58,11 +58,11 @@ def _moderated(
     known = np.maximum(prior + freedom, ROUNDING)
     weight = prior[:, None] * freedom[None, :] / total / known[:, None] + np.diag(freedom / known)
     wanted = weight @ variance
-    true = np.maximum(_tailed(freedom, excess), ROUNDING)
+    true = np.maximum(_tailed(freedom, evidence.excess), ROUNDING)
     effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING**2)
-    # A handful of rows cannot show a heavy tail: n of them have an excess of n - 5 + 1 / (n - 1) at most.
-    shown = np.clip(excess, 0.0, np.maximum(freedom - 4 + 1 / np.maximum(freedom, 1.0), 0.0))
-    earned = np.maximum(_tailed(freedom, shown) + DISCOUNT * prior, 1.0)
+    # A handful of rows cannot show much skewness: n of them have a squared one of (n - 2)^2 / (n - 1) at most.
+    shown = np.minimum(evidence.skew, np.maximum(freedom - 1, 0.0) ** 2 / np.maximum(freedom, 1.0))
+    earned = np.maximum(lopsided(freedom, shown) + DISCOUNT * prior, 1.0)
     return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, earned
 
 
