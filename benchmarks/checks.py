@@ -19,6 +19,8 @@ from time import process_time
 
 import numpy as np
 
+from deconfound.data import percent
+
 MODULES = ("checks_randomization", "checks_consistency", "checks_replay", "checks_alignment")
 NOMINAL, MOST_FALSE_ALARMS, LEAST_POWER = 0.05, 0.06, 0.90
 
@@ -72,7 +74,8 @@ HEAD = "| check | false alarms | planted violation | power | time a study |\n|--
 
 
 def row(rates: Rates) -> str:
-    shown = f"{rates.false_alarms:.1%} | {rates.case.planted} | {rates.power:.1%} | {1000 * rates.seconds:.0f} ms"
+    alarms, power = percent(rates.false_alarms, 1), percent(rates.power, 1)
+    shown = f"{alarms} | {rates.case.planted} | {power} | {1000 * rates.seconds:.0f} ms"
     return f"| {rates.case.name} | {shown} |"
 
 

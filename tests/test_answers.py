@@ -125,6 +125,15 @@ def test_routing_judges_the_policy_that_is_recommended(study, result):
     assert not np.allclose(routing(*known).share, expected)
 
 
+def test_direct_values_know_of_their_bias(study, result):
+    """A reward learned from the log alone moves with no resample, and is off all the same."""
+    logged = dc.evaluate(study, "obs-only", method="direct")
+    gap = logged.direct.estimate - dc.evaluate(study, "obs-only").values.middle
+    assert (result.direct.method, logged.values.method) == ("direct, refitted, doubted", "direct, doubted")
+    assert (logged.values.error > 0.5 * np.sqrt(np.mean(gap**2))).all()
+    assert np.isfinite(result.direct.freedom).all()
+
+
 def test_every_check_is_among_the_findings(result):
     assert {"A1", "A2", "A3", "A4", "A5"} <= {finding.assumption for finding in result.findings}
 
