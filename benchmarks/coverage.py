@@ -177,7 +177,8 @@ def simulate(cell: Cell, studies: int, seed: int = 0) -> Tally:
         known.append(finite.mean())
         together.append(_inside(values.interval(LEVEL, simultaneous=True), true).all())
         chosen = values.best_set(LEVEL)
-        held.append(best in chosen)
+        # Tied models are all the best; that any one of them is held says the same with less luck.
+        held.append(len(chosen) / len(MODELS) if cell.tied else best in chosen)
         kept.append(len(chosen))
         widths.extend(values.half_width(LEVEL))
         widths_alone.extend(alone.half_width(LEVEL))
