@@ -129,7 +129,7 @@ def test_direct_values_know_of_their_bias(study, result):
     """A reward learned from the log alone moves with no resample, and is off all the same."""
     logged = dc.evaluate(study, "obs-only", method="direct")
     gap = logged.direct.estimate - dc.evaluate(study, "obs-only").values.middle
-    assert (result.direct.method, logged.values.method) == ("direct, refitted, doubted", "direct, doubted")
+    assert (result.direct.method, logged.values.method) == ("direct, refitted, bias counted", "direct, bias counted")
     assert (logged.values.error > 0.5 * np.sqrt(np.mean(gap**2))).all()
     assert np.isfinite(result.direct.freedom).all()
 

@@ -32,7 +32,7 @@ def test_the_bias_is_the_mean_of_what_its_square_may_be():
     free = 2 * (square / spread) ** 2 + LEAST_FREEDOM
     np.testing.assert_allclose(found.freedom, (0.001 + square) ** 2 / (0.001**2 / 30 + square**2 / free), rtol=1e-6)
     np.testing.assert_array_equal(found.estimate, direct)
-    assert found.method == "made up, doubted"
+    assert found.method == "made up, bias counted"
 
 
 def test_luck_in_the_gap_is_what_resampled_gaps_show_of_it():

@@ -29,7 +29,7 @@ def doubted(direct: Values, unbiased: Values, gaps: FloatArray | None = None) ->
     """
     gap, own = direct.estimate - unbiased.middle, np.diag(direct.covariance)
     seen = np.isfinite(gap) & np.isfinite(np.diag(unbiased.covariance))
-    method = f"{direct.method}, doubted"
+    method = f"{direct.method}, bias counted"
     if not seen.any():
         return replace(direct, covariance=np.diag(np.full(len(gap), np.inf)), method=method)
     luck = np.diag(unbiased.covariance)[seen]
