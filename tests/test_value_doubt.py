@@ -78,6 +78,14 @@ def test_without_luck_the_gap_is_all_bias():
     np.testing.assert_array_equal(same.error, 0.0)
 
 
+def test_gaps_that_never_move_make_no_certainty():
+    """Constant outcomes: every resample gives the same, and still three rows are three rows."""
+    same, luck = values(np.full(8, 0.5), 0.0), values(np.full(8, 0.5), 0.01)
+    still = doubted(same, luck, np.zeros((20, 8)))
+    np.testing.assert_array_equal(still.error, doubted(same, luck).error)
+    assert (still.error > 0).all()
+
+
 def test_one_resample_shows_no_movement():
     with pytest.raises(UsageError, match="two resampled gaps"):
         doubted(values(np.full(8, 0.5), 0.0), values(np.full(8, 0.5), 0.01), np.zeros((1, 8)))

@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.value.estimators import table, welch
+from deconfound.value.own import ROUNDING
 from deconfound.value.values import Values
 
 LEAST_FREEDOM = 2.0  # behind a bias of which nothing is known but that its square is positive; see decision 0008
@@ -47,9 +48,9 @@ def _share(gaps: FloatArray, luck: FloatArray) -> float:
     if len(gaps) < FEWEST_GAPS:
         raise UsageError("doubted needs at least two resampled gaps to see how far they move; give more, or none.")
     drawn = np.isfinite(gaps).sum(axis=0) >= FEWEST_GAPS  # a resample may leave a model out
-    if not drawn.any() or luck[drawn].sum() == 0.0:
-        return 1.0
-    return float(np.nanvar(gaps[:, drawn], axis=0, ddof=1).sum() / luck[drawn].sum())
+    moved = float(np.nanvar(gaps[:, drawn], axis=0, ddof=1).sum())
+    # Gaps that never move, as those of constant outcomes do, say nothing of the luck in them.
+    return moved / float(luck[drawn].sum()) if moved > ROUNDING else 1.0
 
 
 @dataclass(frozen=True, slots=True)
