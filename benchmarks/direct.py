@@ -38,10 +38,11 @@ def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Va
     power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
     refits, gaps = [], []
     for at in (_again(study.context, rng) for _ in range(REFITS)):
-        refits.append(_replayed(study, prepared.fit(family, at)).mean(axis=0))
+        refitted_q = _replayed(study, prepared.fit(family, at))
+        refits.append(refitted_q.mean(axis=0))
         columns = (q[at], study.model[at], experiment.outcomes[at], prediction[at])
         again = powered(MODELS, *columns, cluster=study.context[at], power=power)
-        gaps.append(refits[-1] - again.estimate)
+        gaps.append(refitted_q[at].mean(axis=0) - again.estimate)
     refitted = direct(MODELS, q, study.context, refits=np.array(refits))
     return direct(MODELS, q, study.context), refitted, doubted(refitted, unbiased, np.array(gaps)), unbiased
 

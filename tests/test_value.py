@@ -194,7 +194,7 @@ def test_the_raw_log_is_each_models_mean_with_its_textbook_error() -> None:
     for a in range(3):
         mine = t.outcome[t.model == a]
         assert found.estimate[a] == pytest.approx(mine.mean())
-        assert found.error[a] == pytest.approx(np.sqrt(mine.var() / len(mine) * 60 / 59))
+        assert found.error[a] == pytest.approx(mine.std(ddof=1) / np.sqrt(len(mine)))
     assert np.abs(found.covariance - np.diag(np.diag(found.covariance))).max() < 1e-15
 
 
@@ -206,6 +206,39 @@ def test_rows_of_one_user_make_the_raw_log_no_surer() -> None:
     np.testing.assert_allclose(copied.covariance, alone.covariance, atol=1e-15)
     np.testing.assert_array_equal(alone.covariance, raw_log(MODELS, t.model, t.outcome).covariance)
     assert np.isinf(raw_log(MODELS, t.model, t.outcome, np.zeros(60, dtype=np.int64)).error).all()
+
+
+def test_a_model_that_one_user_alone_has_used_is_unknown() -> None:
+    """Deviations from its own mean cancel within the one user, which is no certainty."""
+    t = table(rows=60)
+    cluster = np.where(t.model == 1, 7, np.arange(60) % 5)
+    found = raw_log(MODELS, t.model, t.outcome, cluster)
+    assert np.isinf(found.error).tolist() == [False, True, False]
+
+
+def test_few_users_are_no_surer_than_they_are() -> None:
+    """Three users of the same luck each: the variance of a mean of three numbers, unbiased."""
+    rng = np.random.default_rng(3)
+    user = np.repeat(np.arange(3), 20)
+    squares = []
+    for _ in range(4000):
+        luck = rng.standard_normal(3)
+        squares.append(raw_log(("one",), np.zeros(60, dtype=np.int64), luck[user], user).covariance[0, 0])
+    assert np.mean(squares) == pytest.approx(1 / 3, rel=0.05)  # its error is 1/3 * sqrt(2 / 2 / 4000) = 0.0053
+
+
+def test_weights_leave_an_error_of_what_varies_and_not_of_themselves() -> None:
+    """A reward that is the same on every context has no error, however uneven the weights; else a ratio's."""
+    rng = np.random.default_rng(0)
+    weight = rng.lognormal(size=60)
+    flat = np.tile([0.2, 0.7, 0.4], (60, 1))
+    np.testing.assert_allclose(direct(MODELS, flat, weight=weight).error, 0.0, atol=1e-15)
+    q = rng.random((60, 3))
+    found = direct(MODELS, q, weight=weight)
+    mean = weight @ q / weight.sum()
+    np.testing.assert_allclose(found.estimate, mean)
+    moved = weight[:, None] * (q - mean) / weight.sum()
+    np.testing.assert_allclose(found.error, np.sqrt((moved**2).sum(axis=0) * 60 / 59))
 
 
 def test_a_model_that_never_occurs_has_no_estimate_and_stands_last() -> None:

@@ -286,6 +286,15 @@ def test_rare_outcomes_leave_fewer_degrees_of_freedom() -> None:
     np.testing.assert_allclose(all_of_them, 99 + DISCOUNT * PRIOR_FREEDOM)
 
 
+@pytest.mark.parametrize("rows", [16, 20, 33, 49])
+def test_outcomes_that_never_vary_are_not_skewed_by_rounding(rows: int) -> None:
+    model, outcome = np.repeat([0, 1, 2], rows), np.random.default_rng(0).random(3 * rows)
+    outcome[:rows] = 0.3
+    found = experiment_alone(MODELS, model, outcome)
+    assert found.freedom is not None
+    assert found.freedom[0] == pytest.approx(rows - 1 + DISCOUNT * PRIOR_FREEDOM)
+
+
 def test_a_single_row_or_cluster_knows_nothing_and_no_row_is_refused() -> None:
     t = drawn()
     one = powered(MODELS, t.q[:1], t.model[:1], t.outcome[:1], t.prediction[:1])

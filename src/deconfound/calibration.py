@@ -12,9 +12,8 @@ from deconfound.errors import UsageError
 from deconfound.material import Cells
 from deconfound.reward import RewardFit
 from deconfound.value import Values, powered
-from deconfound.value.estimators import check_rows, propensities, table
+from deconfound.value.estimators import check_rows, propensities, table, weights
 from deconfound.value.own import ROUNDING, summed
-from deconfound.value.power import weights
 
 UNSEEN = 0.1
 """Share of the unexplained variance of outcomes that is taken for what a model is worth on just this context.

@@ -50,7 +50,7 @@ class CrossFit(Generic[F]):
     prediction: FloatArray  # (n,) reward of each experiment row's own output
     everywhere: FloatArray  # (contexts, k) mean of the folds' rewards on every replayed context
     replicates: tuple[RewardFit, ...]  # refits on bootstrapped clusters, hyperparameters kept
-    samples: tuple[IntArray, ...]  # the experiment's rows behind each of them
+    samples: tuple[IntArray, ...]  # resampled experiments, as row numbers; those behind the refits where there are any
     trust: Trust | None = None  # what the fit is made of, where the family can tell
 
 
@@ -65,8 +65,8 @@ def cross_fit(
 ) -> CrossFit[F]:
     """Tune and fit within each fold and on everything.
 
-    Folds part no context and no cluster: the same one in both halves would leak its luck. Balance and
-    hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
+    Folds part no context and, as far as ``linked`` can, no cluster: the same one in both halves would leak its luck.
+    Balance and hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
     Only the sizes of ``Auto``, nine numbers that rest on the log more than on any fold, are learned once from
     everything.
     """
@@ -82,8 +82,8 @@ def cross_fit(
     *parts, final = fitter.fit([*subsets, np.arange(rows)])
     progress("replaying", 0.0)
     q, prediction, everywhere = _out_of_fold(material, cuts, parts or [final] * len(cuts))
-    samples = fitter.samples(replicates) if family.learns_from_experiment else []
-    refits = fitter.refits(final, samples)
+    samples = fitter.samples(replicates)
+    refits = fitter.refits(final, samples) if family.learns_from_experiment else ()
     ready = fitter.prepared(final.balance)
     trust = weigh(ready, material.cells, final.balance, samples) if isinstance(ready, PreparedAuto) else None
     return CrossFit(final, q, prediction, everywhere, refits, tuple(samples), trust)

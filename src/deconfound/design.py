@@ -264,9 +264,11 @@ def linked(context: IntArray, cluster: IntArray) -> IntArray:
     """Number the groups of rows that are linked by a context or a cluster.
 
     Where a model is drawn for a person and not for a message, a person's rows in both halves of a cut would let the
-    reward know their luck. If people share so many contexts that a link runs through most rows, contexts alone count.
+    reward know their luck. A group of more than half of the rows, where people share many contexts or one person
+    asked most, leaves nothing to hold out; of its rows contexts alone are kept whole.
     """
     edges = sparse.coo_array((np.ones(len(context)), (context, cluster)))
     graph = sparse.block_array([[None, edges], [edges.T, None]])
     group = csgraph.connected_components(graph, directed=False)[1][context]
-    return context if np.bincount(group).max() > LARGEST_GROUP * len(group) else group
+    large = np.bincount(group)[group] > LARGEST_GROUP * len(group)
+    return np.asarray(np.where(large, group.max() + 1 + context, group))

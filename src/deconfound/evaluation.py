@@ -217,19 +217,18 @@ def _values(material: Material, fitted: CrossFit[Family], aims: _Aims) -> tuple[
 
 def _direct(material: Material, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Values:
     """The reward's own values; their errors hold how far it moves with the experiment, and how far it is off."""
-    trial, models = material.trial, material.models
+    trial, balance = material.trial, fitted.final.balance
     weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
-    weighted = fitted.q * weight[:, None]
-    if not fitted.replicates:
-        return doubted(direct(models, weighted, trial.cluster), unbiased)
     power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
     refits, gaps = [], []
-    for fit, rows in zip(fitted.replicates, fitted.samples, strict=True):
-        q = material.cells.q(fit, fitted.final.balance)[trial.context]
+    for fit, rows in zip(fitted.replicates or [fitted.final.reward] * len(fitted.samples), fitted.samples, strict=True):
+        q = material.cells.q(fit, balance)[trial.context]
         again = powered(*_columns(material, fitted, rows), weight=weight[rows], power=power)
-        refits.append(weight @ q / len(weight))
-        gaps.append(refits[-1] - again.estimate)
-    return doubted(direct(models, weighted, trial.cluster, refits=np.array(refits)), unbiased, np.array(gaps))
+        refits.append(np.average(q, axis=0, weights=weight))
+        gaps.append(np.average(q[rows], axis=0, weights=weight[rows]) - again.estimate)
+    moving = np.array(refits) if fitted.replicates else None
+    plain = direct(material.models, fitted.q, trial.cluster, refits=moving, weight=aims.weight)
+    return doubted(plain, unbiased, np.array(gaps))
 
 
 def _columns(material: Material, fitted: CrossFit[Family], rows: IntArray | slice = slice(None)) -> _Columns:
@@ -242,6 +241,8 @@ def _columns(material: Material, fitted: CrossFit[Family], rows: IntArray | slic
 def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Policy:
     trial, final, cells = material.trial, fitted.final, material.cells
     counts = np.bincount(trial.context, aims.weight, len(cells.contexts)).astype(np.float64)
+    if aims.may_look_elsewhere:
+        counts[np.setdiff1d(np.arange(len(counts)), trial.context)] = 1.0
     calibration = calibrate(
         unbiased,
         fitted.q,
@@ -252,7 +253,7 @@ def _policy(material: Material, fitted: CrossFit[Family], unbiased: Values, aims
         cells=cells,
         reward=final.reward,
         balance=final.balance,
-        weight=None if aims.weight is None else counts,
+        weight=counts,
     )
     replicates = fitted.replicates
     return Policy(material.models, final.balance, final.reward, replicates, unbiased.covariance, calibration, aims.cost)

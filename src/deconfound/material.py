@@ -65,7 +65,7 @@ class Trial:
     context: IntArray  # into the cells' contexts
     cluster: IntArray  # rows that share their luck: the given clusters, or else the contexts
     propensity: FloatArray  # of the model drawn
-    together: IntArray  # rows of one context or one cluster, which no fold may part
+    together: IntArray  # groups of rows of one context or one cluster, for folds
 
 
 @dataclass(frozen=True, slots=True)

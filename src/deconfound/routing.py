@@ -17,9 +17,8 @@ from deconfound.metrics import choices
 from deconfound.recommend import prices
 from deconfound.value import FEWEST, Values, powered
 from deconfound.value.compare import differences
-from deconfound.value.estimators import check_rows, clustered, propensities, table
+from deconfound.value.estimators import check_rows, clustered, propensities, table, weights
 from deconfound.value.joint import check_level, t_quantile, two_sided
-from deconfound.value.power import weights
 
 Verdict = Literal["route", "one model", "cannot tell"]
 

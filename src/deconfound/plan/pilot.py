@@ -120,8 +120,11 @@ def _excess(shares: Shares, influence: FloatArray) -> float:
 
 def _skew(shares: Shares, influence: FloatArray) -> float:
     """Squared skewness of residuals, averaged in the same way."""
-    known = np.where(shares.blind, 0.0, shares.freedom)
-    return float(np.average(skewness(shares, influence), weights=np.maximum(known, ROUNDING)))
+    seen = ~shares.blind & ((influence**2).sum(axis=0) > ROUNDING)
+    if not seen.any():
+        return 0.0
+    known = np.maximum(shares.freedom[seen], ROUNDING)
+    return float(np.average(skewness(shares, influence)[seen], weights=known))
 
 
 def _thin(models: Sequence[str], drawn: IntArray, source: str) -> tuple[Finding, ...]:

@@ -62,7 +62,7 @@ def _moderated(
     effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING**2)
     # A handful of rows cannot show much skewness: n of them have a squared one of (n - 2)^2 / (n - 1) at most.
     shown = np.minimum(evidence.skew, np.maximum(freedom - 1, 0.0) ** 2 / np.maximum(freedom, 1.0))
-    earned = np.maximum(lopsided(freedom, shown) + DISCOUNT * prior, 1.0)
+    earned = np.maximum(lopsided(freedom, shown, prior) + DISCOUNT * prior, 1.0)
     return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, earned
 
 

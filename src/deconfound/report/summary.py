@@ -55,7 +55,8 @@ def comparison(results: Sequence[Result]) -> str:
         for place, name in enumerate(names, start=1)
     ]
     best = ["", "best", *(result.values.ranking()[0] for result in results)]
-    text = aligned([heads, *rows, best])
+    broken = refusal(results[0].findings)
+    text = f"{broken}\n\n" * bool(broken) + aligned([heads, *rows, best])
     return f"{text}\n\nValues ± standard errors, {results[0].values.method}; each family tuned on its own.\n"
 
 

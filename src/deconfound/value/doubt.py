@@ -24,9 +24,9 @@ def doubted(direct: Values, unbiased: Values, gaps: FloatArray | None = None) ->
 
     Refits tell how far a reward moves with the experiment, not that it is wrong in every one of them: shrunken, or
     learned from a confounded log, or blind to what only the model's name tells. ``gaps`` (R, k) are those of resampled
-    experiments; their variance, as a share of that of the unbiased values, is the luck in a gap. None says that the
-    reward does not depend on the experiment, so that all of it is luck of the unbiased values. Models whose unbiased
-    value is unknown have the bias of the others; where none is known, nothing is said of any.
+    experiments; their variance, as a share of that of the unbiased values, is the luck in a gap. None takes that for
+    the whole of it, which is too much where both rest on the same contexts. Models whose unbiased value is unknown have
+    the bias of the others; where none is known, nothing is said of any.
     """
     gap, own = direct.estimate - unbiased.middle, np.diag(direct.covariance)
     seen = np.isfinite(gap) & np.isfinite(np.diag(unbiased.covariance))
@@ -50,7 +50,7 @@ def _share(gaps: FloatArray, luck: FloatArray) -> float:
     drawn = np.isfinite(gaps).sum(axis=0) >= FEWEST_GAPS  # a resample may leave a model out
     moved = float(np.nanvar(gaps[:, drawn], axis=0, ddof=1).sum())
     # Gaps that never move, as those of constant outcomes do, say nothing of the luck in them.
-    return moved / float(luck[drawn].sum()) if moved > ROUNDING else 1.0
+    return moved / float(luck[drawn].sum()) if min(moved, luck[drawn].sum()) > ROUNDING else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class _Bias:
     def of(cls, squares: FloatArray, luck: FloatArray) -> _Bias:
         """From squared gaps, each the square of a normal number.
 
-        Their mean less the luck says little if there are few, and may be negative. What counts is the mean of what
-        the square may be, given that it is none: middle * Phi(z) + spread * phi(z) with z = middle / spread.
+        Their mean less the luck says little if there are few, and may be negative. What counts is the mean of its
+        positive part, given how far it may be off: middle * Phi(z) + spread * phi(z) with z = middle / spread.
         """
         middle = float((squares - luck).mean())
         spread = float(np.sqrt(2.0 * ((luck + max(middle, 0.0)) ** 2).sum())) / len(luck)

@@ -8,33 +8,41 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.own import FEWEST, summed
+from deconfound.value.own import FEWEST, Shares, summed
 from deconfound.value.values import Values
 
 
 def direct(
-    models: Sequence[str], q: FloatArray, cluster: IntArray | None = None, *, refits: FloatArray | None = None
+    models: Sequence[str],
+    q: FloatArray,
+    cluster: IntArray | None = None,
+    *,
+    refits: FloatArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Values:
     """Mean over contexts of the replayed reward.
 
         mu(a) = mean_j q(x_j, a)
 
-    Without ``refits`` the covariance is that of drawing the contexts, given the fitted reward: it says nothing of
-    the reward's own error. ``refits`` (R, k) are direct values of rewards refitted on resampled experiments; their
+    Without ``refits`` the covariance is that of drawing the contexts, given the fitted reward: it says nothing of the
+    reward's own error. ``refits`` (R, k) are direct values of rewards refitted on resampled experiments; their
     covariance is added, on R - 1 degrees of freedom. Neither knows of a reward that is wrong in every refit, as one
-    learnt from a confounded log is; ``doubly_robust`` and ``powered`` do.
+    learnt from a confounded log is; ``doubted`` adds that, ``doubly_robust`` and ``powered`` correct it. ``weight``
+    (n,) moves the rows to a target population.
     """
     q = table(models, q)
-    contexts = clustered(q - q.mean(axis=0), cluster)
+    heavy = weights(len(q), weight)
+    estimate = np.average(q, axis=0, weights=heavy)
+    contexts = clustered((heavy / heavy.mean())[:, None] * (q - estimate), cluster)
     if refits is None:
-        return Values(tuple(models), q.mean(axis=0), contexts, "direct")
+        return Values(tuple(models), estimate, contexts, "direct")
     refits = table(models, refits, "refits")
     if len(refits) < 2:
         raise UsageError("direct needs at least two refits to see how far the reward moves; give more, or none.")
     fitted = np.atleast_2d(np.cov(refits.T))
     groups = len(q) if cluster is None else len(np.unique(cluster))
     freedom = welch(np.diag(contexts), groups - 1.0, np.diag(fitted), len(refits) - 1.0)
-    return Values(tuple(models), q.mean(axis=0), contexts + fitted, "direct, refitted", freedom)
+    return Values(tuple(models), estimate, contexts + fitted, "direct, refitted", freedom)
 
 
 def welch(
@@ -79,17 +87,13 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     """What the log says at face value: each model's mean logged outcome, as if nobody had chosen.
 
     Logs are long: the normal quantile and each model's own variance do. NaN where a model never occurs. Rows of one
-    ``cluster``, a user say, count as one piece of luck.
+    ``cluster``, a user say, count as one piece of luck; of a model that one of them alone used nothing is known.
     """
-    drawn = (np.asarray(model)[:, None] == np.arange(len(models))).astype(np.float64)
-    mass = drawn.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = (drawn * outcome[:, None]).mean(axis=0) / mass
-        influence = drawn * (outcome[:, None] - estimate) / mass
-    covariance = clustered(np.nan_to_num(influence), cluster)
-    blind = drawn.sum(axis=0) < FEWEST
-    covariance[blind, blind] = np.inf
-    return Values(tuple(models), estimate, covariance, "raw log")
+    shares = Shares.of(model, len(models), np.ones(len(outcome)), cluster)
+    influence = shares.influence(outcome)
+    covariance = influence.T @ influence
+    covariance[shares.blind, shares.blind] = np.inf
+    return Values(tuple(models), shares.mean(outcome), covariance, "raw log")
 
 
 def propensities(models: Sequence[str], model: IntArray, propensity: FloatArray | None) -> FloatArray:
@@ -112,6 +116,17 @@ def check_rows(rows: int, columns: Mapping[str, FloatArray | IntArray]) -> None:
     for name, column in columns.items():
         if len(column) != rows:
             raise UsageError(f"{name} has {len(column)} entries and q has {rows} rows; they must agree.")
+
+
+def weights(rows: int, weight: FloatArray | None) -> FloatArray:
+    """How much each row counts; the same for all unless given."""
+    if weight is None:
+        return np.ones(rows)
+    check_rows(rows, {"weight": weight})
+    found = np.asarray(weight, dtype=np.float64)
+    if not (np.isfinite(found).all() and (found >= 0).all() and found.sum() > 0):
+        raise UsageError("Every weight must be a finite number of at least 0, and not all of them 0.")
+    return found
 
 
 def table(models: Sequence[str], q: FloatArray, name: str = "q") -> FloatArray:

@@ -106,22 +106,23 @@ def moderated(shares: Shares, influence: FloatArray, still: bool) -> Moderated:
     extra = np.maximum(wanted - own, 0.0) * size
     if still:
         extra = np.maximum(extra, (UNSEEN * size) ** 2)
-    earned = np.maximum(lopsided(freedom, skewness(shares, influence)) + DISCOUNT * prior, 1.0)
+    earned = np.maximum(lopsided(freedom, skewness(shares, influence), prior) + DISCOUNT * prior, 1.0)
     return Moderated(influence * scale, extra, np.where(shares.blind, np.inf, earned))
 
 
 def skewness(shares: Shares, influence: FloatArray) -> FloatArray:
-    """Squared skewness of each model's residuals (k,)."""
+    """Squared skewness of each model's residuals (k,); 0 where they do not vary but for rounding."""
     with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (influence**2).sum(axis=0) / shares.size
         third = (influence**3).sum(axis=0) / (shares.held**3).sum(axis=0)
-        found = third**2 / ((influence**2).sum(axis=0) / shares.size) ** 3
-    return np.asarray(np.nan_to_num(found, posinf=0.0))
+        found = third**2 / variance**3
+    return np.where(variance > ROUNDING, found, 0.0)
 
 
-def lopsided(freedom: FloatArray, skew: FloatArray) -> FloatArray:
+def lopsided(freedom: FloatArray, skew: FloatArray, prior: FloatArray) -> FloatArray:
     """Degrees of freedom (k,) at which a t interval holds although residuals are skewed.
 
-        1 / found = 1 / freedom + own * LOPSIDED * skewness^2 / rows,      own = freedom / (freedom + PRIOR_FREEDOM)
+        1 / found = 1 / freedom + own * LOPSIDED * skewness^2 / rows,      own = freedom / (freedom + prior)
 
     Nine good outcomes in ten leave a mean and a variance that fail together: whenever the tenth is missed, the mean is
     too high and its error looks small. By Edgeworth's expansion two-sided intervals at quantile z then hold less often
@@ -129,7 +130,7 @@ def lopsided(freedom: FloatArray, skew: FloatArray) -> FloatArray:
     part of the variance that is the model's own and can fail so.
     """
     with np.errstate(divide="ignore"):
-        own = freedom / (freedom + PRIOR_FREEDOM)
+        own = freedom / np.maximum(freedom + prior, ROUNDING)
         found = 1 / (1 / freedom + own * LOPSIDED * skew / (freedom + 1))
     return np.where(freedom > 0, found, 0.0)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.estimators import check_rows, propensities, table, welch
+from deconfound.value.estimators import check_rows, propensities, table, weights, welch
 from deconfound.value.own import ROUNDING, Moderated, Shares, moderated, summed
 from deconfound.value.values import Values
 
@@ -157,17 +157,6 @@ def _narrower(tuned: Values, alone: Values) -> bool:
     seen = np.isfinite(alone.error)
     wide, plain = (v.half_width(TYPICAL)[seen] for v in (tuned, alone))
     return bool(seen.any() and np.median(wide) < np.median(plain) and (wide**2).sum() < (plain**2).sum())
-
-
-def weights(rows: int, weight: FloatArray | None) -> FloatArray:
-    """How much each row counts; the same for all unless given."""
-    if weight is None:
-        return np.ones(rows)
-    check_rows(rows, {"weight": weight})
-    found = np.asarray(weight, dtype=np.float64)
-    if not (np.isfinite(found).all() and (found >= 0).all() and found.sum() > 0):
-        raise UsageError("Every weight must be a finite number of at least 0, and not all of them 0.")
-    return found
 
 
 def _shares(
