@@ -66,9 +66,9 @@ def cross_fit(
     """Tune and fit within each fold and on everything.
 
     Folds part no context and, as far as ``linked`` can, no cluster: the same one in both halves would leak its luck.
-    Balance and hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that judges them.
-    Only the sizes of ``Auto``, nine numbers that rest on the log more than on any fold, are learned once from
-    everything.
+    Balance and hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that
+    judges them. Only the sizes of ``Auto``, nine numbers that rest on the log more than on any fold, are learned once
+    from everything.
     """
     rows = len(material.trial.outcome)
     if isinstance(family, Auto):
