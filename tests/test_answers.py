@@ -20,9 +20,10 @@ from deconfound.evaluation import CROSS_FITS
 from deconfound.features import Features
 from deconfound.material import Material
 from deconfound.report.summary import comparison
-from deconfound.reward import Auto
+from deconfound.reward import Auto, ObsOnly
 from deconfound.routing import routing
 from deconfound.trust import SLIGHT, SOURCES, VIEWS
+from deconfound.value import direct, doubted, powered
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
 
@@ -133,6 +134,21 @@ def test_direct_values_know_of_their_bias(study, result):
     assert (result.direct.method, logged.values.method) == ("direct, refitted, bias counted", "direct, bias counted")
     assert (logged.values.error > 0.5 * np.sqrt(np.mean(gap**2))).all()
     assert np.isfinite(result.direct.freedom).all()
+
+
+def test_the_luck_of_contexts_cancels_in_the_gap_of_direct_values(study):
+    """Direct and unbiased values of a resample are taken over its own contexts, as those of the experiment are."""
+    found = dc.evaluate(study, "obs-only")
+    material = Material.of(study, Features())
+    fitted = cross_fit(material, ObsOnly(), CROSS_FITS, 0, None, lambda _stage, _done: None)
+    t, q = material.trial, fitted.q  # a reward that the experiment does not touch is the same in every fold
+    power = float(found.values.power.mean())
+    gaps = []
+    for at in fitted.samples:
+        columns = (q[at], t.model[at], t.outcome[at], fitted.prediction[at], t.propensity[at])
+        gaps.append(q[at].mean(axis=0) - powered(study.models, *columns, power=power).estimate)
+    expected = doubted(direct(study.models, q, t.cluster), found.values, np.array(gaps))
+    np.testing.assert_allclose(found.direct.covariance, expected.covariance, rtol=1e-9)
 
 
 def test_every_check_is_among_the_findings(result):
