@@ -1,6 +1,6 @@
 """Do intervals of direct values hold? With the reward refitted on resampled experiments, and with the reward as it is.
 
-    python benchmarks/direct.py --studies 300
+    python benchmarks/direct.py --studies 100
 
 Studies are those of ``benchmarks/auto.py``. A direct value is the mean of the replayed reward, with no correction by
 the experiment's residuals: a reward that is wrong in every refit, as one learned from a biased log is, or one that does
@@ -63,14 +63,14 @@ def _again(context: IntArray, rng: np.random.Generator) -> IntArray:
 def main() -> None:
     """Print coverage by rows, bias and family."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--studies", type=int, default=300)
+    parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--rows", type=int, action="append")
     arguments = parser.parse_args()
     learning = [family for family in (Auto, *FAMILIES) if family.learns_from_experiment]
     heads = ("as it is", "refitted", "doubted", "width", "unbiased", "width")
     print(f"{'rows a model':>12}  {'log bias':>8}  {'family':>18}" + "".join(f"  {head:>8}" for head in heads))
     with one_blas_thread():
-        for rows in arguments.rows or (20, 100):
+        for rows in arguments.rows or (5, 20, 100):
             for bias in BIASES:
                 for family in learning:
                     held = []
