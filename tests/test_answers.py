@@ -177,6 +177,8 @@ def test_contexts_beyond_the_experiment_sharpen_the_average(demo):
     assert "contexts of the replay" in {f.check for f in wide.findings if f.verdict == "pass"}
     assert "contexts of the replay" not in {f.check for f in narrow.findings}
     assert wide.values.error.mean() < narrow.values.error.mean()
+    moved = wide.policy.calibration.average - narrow.policy.calibration.average
+    assert np.abs(moved).max() > 1e-3  # leads deviate from the average over the contexts that the values are about
 
 
 def test_contexts_of_another_kind_are_left_aside(demo):

@@ -216,6 +216,12 @@ def test_a_model_that_one_user_alone_has_used_is_unknown() -> None:
     assert np.isinf(found.error).tolist() == [False, True, False]
 
 
+def test_a_log_without_rows_says_nothing() -> None:
+    found = raw_log(MODELS, np.zeros(0, dtype=np.int64), np.zeros(0))
+    assert np.isnan(found.estimate).all()
+    assert found.interval().tolist() == [[0.0, 1.0]] * 3
+
+
 def test_few_users_are_no_surer_than_they_are() -> None:
     """Three users of the same luck each: the variance of a mean of three numbers, unbiased."""
     rng = np.random.default_rng(3)

@@ -67,8 +67,8 @@ def calibrate(  # noqa: PLR0913  (a study has these many columns, and callers na
 
     by least squares weighted with 1 / propensity. What all models share on a context is no reason to prefer one, so it
     has a coefficient of its own. ``q`` (n, k) is averaged over replay draws that are not row j's own output: a reward
-    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased ones, over the
-    replayed contexts or, with a ``weight`` (contexts,) of each of them, over a target; the slope is the same for both.
+    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased
+    ones over contexts that count ``weight`` (contexts,) each, or over all replayed ones alike; the slope is the same.
     """
     models = values.models
     q = table(models, q)

@@ -17,9 +17,7 @@ from deconfound.design import FloatArray, IntArray
 FEWEST = 2  # experiment rows a model needs before its own residuals say anything about its error
 PRIOR_FREEDOM = 6.0  # rows' worth of trust in the shared variance; measured, see decision 0008
 DISCOUNT = 0.5  # of that trust in the degrees of freedom: models' variances do differ, so it is only half earned
-LOPSIDED = (
-    1.1  # makes t quantiles as wide as Edgeworth's expansion asks at z = 2.2, between one value and eight at once
-)
+LOPSIDED = 1.1  # t quantiles are then as wide as Edgeworth's expansion asks at z = 2.2: between one value and eight
 UNSEEN = 2.0  # rule of three: n equal outcomes leave 3.7 / n at level 95 %, which is about two normal quantiles
 ROUNDING = 1e-12  # outcomes lie in [0, 1]; spreads below this are rounding
 
@@ -41,7 +39,7 @@ class Shares:
         mass = heavy.sum(axis=0)
         share = np.divide(heavy, mass, out=np.zeros_like(heavy), where=mass > 0)
         rows = np.arange(len(share)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
-        groups = int(rows.max()) + 1
+        groups = int(rows.max(initial=-1)) + 1
         return cls(share, rows, groups, summed(share, rows, groups))
 
     @property

@@ -38,7 +38,7 @@ def shrunk(values: Values, toward: FloatArray, covariance_toward: FloatArray | N
     noise = np.zeros((count, count)) if covariance_toward is None else np.asarray(covariance_toward, dtype=np.float64)
     if noise.shape != (count, count):
         raise UsageError(f"covariance_toward must be {count} by {count}, as there are models; it is {noise.shape}.")
-    centre = values.estimate if values.centre is None else values.centre
+    centre = values.middle
     unknown = np.isnan(centre) | ~np.isfinite(np.diag(values.covariance))
     leaning = np.flatnonzero(~unknown & np.isfinite(toward) & np.isfinite(np.diag(noise)))
     estimate = np.where(unknown & np.isfinite(toward), toward, centre)
