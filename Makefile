@@ -4,24 +4,27 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test slow check format bench reproduction lock clean
+.PHONY: setup demo test test-bench slow check format bench reproduction lock clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml requirements-dev.txt
+$(READY): pyproject.toml laboratory/pyproject.toml requirements-dev.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable ./laboratory
 	@touch $@
 
 demo: setup
 	@$(BIN)/deconfound demo
 
 test: setup
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 tests
+
+test-bench: setup
+	$(BIN)/python -m pytest -n 2 laboratory/tests
 
 slow: setup
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m slow tests laboratory/tests
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -34,9 +37,9 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench: setup
-	$(BIN)/python benchmarks/tuning.py
-	$(BIN)/python benchmarks/evaluation.py
-	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python -m benchmarks.tuning
+	$(BIN)/python -m benchmarks.evaluation
+	$(BIN)/python -m benchmarks.sweep
 
 reproduction: setup
 	$(BIN)/deconfound bench reproduction docs/reproduction/*.parquet -o docs/reproduction.md

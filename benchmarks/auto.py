@@ -1,7 +1,7 @@
 """Values of eight models through real fits: error against the experiment alone as the log's bias grows, and coverage.
 
-    python benchmarks/auto.py --part error --studies 200
-    python benchmarks/auto.py --part coverage --studies 1000
+    python -m benchmarks.auto --part error --studies 200
+    python -m benchmarks.auto --part coverage --studies 1000
 
 A study has 400 contexts, eight models and yes-or-no outcomes whose chance is a model's quality plus something linear in
 twelve features of the output. The log has 1,500 rows; each model's chance of a yes is off by N(0, bias^2) there, with

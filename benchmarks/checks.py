@@ -1,7 +1,7 @@
 """How often each check raises a false alarm, and how often it sees a planted violation.
 
-    python benchmarks/checks.py                      # 1,000 clean studies each, 300 violated ones
-    python benchmarks/checks.py --clean 200 --only time
+    python -m benchmarks.checks                      # 1,000 clean studies each, 300 violated ones
+    python -m benchmarks.checks --clean 200 --only time
 
 A clean study is one in which the assumption holds; a warning at p < 0.05 is then a false alarm. The exit code is 1 if
 some check warns in more than 6 % of the clean studies or in fewer than 90 % of the violated ones.
@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from time import process_time
 
 import numpy as np
@@ -55,7 +54,7 @@ class Rates:
 
 def all_cases() -> list[Case]:
     """The cases of every module that is there."""
-    return [case for name in MODULES if find_spec(name) for case in import_module(name).cases()]
+    return [case for name in MODULES for case in import_module(f"benchmarks.{name}").cases()]
 
 
 def alarms(draw: Draw, studies: int, seed: int) -> float:

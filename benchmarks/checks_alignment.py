@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from checks import Case
 
+from benchmarks.checks import Case
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.diagnose.alignment import compare_log_contexts, compare_replay_contexts, compare_target_contexts
 from deconfound.diagnose.telling import Telling

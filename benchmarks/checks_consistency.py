@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from checks import Case
 
+from benchmarks.checks import Case
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.consistency import carried, values_p_value
 from deconfound.diagnose.drift import drift_p_value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from checks import Case
 
+from benchmarks.checks import Case
 from deconfound.demo.study import make_cases
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import Assignment, one_of_each, repeats_within

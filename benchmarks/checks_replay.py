@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from checks import Case
 
+from benchmarks.checks import Case
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.diagnose.hidden_path import compare_log
 from deconfound.diagnose.replay_validity import compare_experiment, supports

@@ -1,6 +1,6 @@
 """Do intervals of direct values hold? With the reward refitted on resampled experiments, and with the reward as it is.
 
-    python benchmarks/direct.py --studies 100
+    python -m benchmarks.direct --studies 100
 
 Studies are those of ``benchmarks/auto.py``. A direct value is the mean of the replayed reward, with no correction by
 the experiment's residuals: a reward that is wrong in every refit, as one learned from a biased log is, or one that does
@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from auto import CONTEXTS, FOLDS, MODELS, Study, simulate
 
+from benchmarks.auto import CONTEXTS, FOLDS, MODELS, Study, simulate
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import FAMILIES, Auto, Family, RewardFit, Sources, settled

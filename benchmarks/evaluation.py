@@ -1,7 +1,7 @@
 """The demo as a whole: time and memory of all six families, and how often the answer is right over seeds.
 
-    python benchmarks/evaluation.py            # both
-    python benchmarks/evaluation.py --seeds 20 # fewer seeds
+    python -m benchmarks.evaluation            # both
+    python -m benchmarks.evaluation --seeds 20 # fewer seeds
 
 Seed 0 is the demo itself; the others are other studies of the same kind.
 """

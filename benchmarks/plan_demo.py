@@ -1,6 +1,6 @@
 """Does a plan from files come true? Planned against realised widths on the demo, texts, fits and all.
 
-    python benchmarks/plan_demo.py --seeds 20
+    python -m benchmarks.plan_demo --seeds 20
 
 Each seed is another study of the demo's kind. Its experiment is planned from log and replay alone, and from a pilot of
 20 rows a model; then it is run with 10, 60 and 120 rows a model and evaluated as a user would.

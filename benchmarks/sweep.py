@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from deconfound_bench.articles import make_articles
+from deconfound_bench.contenders import contender
+from deconfound_bench.results import Cell
+from deconfound_bench.sweep import Task
+from deconfound_bench.synthetic.benchmark import SyntheticWorker
+from deconfound_bench.synthetic.constants import EXPERIMENT_ROWS, GRID, LOG_ROWS, QUICK, Constants
+from deconfound_bench.synthetic.contests import Ring
+from deconfound_bench.synthetic.draws import Logged, Trialled, draw_experiment, draw_log
+from deconfound_bench.synthetic.making import hash_texts, in_numbers, write_library
+from deconfound_bench.systems import SYSTEMS
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from deconfound.bench.articles import make_articles
-from deconfound.bench.contenders import contender
-from deconfound.bench.results import Cell
-from deconfound.bench.sweep import Task
-from deconfound.bench.synthetic.benchmark import SyntheticWorker
-from deconfound.bench.synthetic.constants import EXPERIMENT_ROWS, GRID, LOG_ROWS, QUICK, Constants
-from deconfound.bench.synthetic.contests import Ring
-from deconfound.bench.synthetic.draws import Logged, Trialled, draw_experiment, draw_log
-from deconfound.bench.synthetic.making import hash_texts, in_numbers, write_library
-from deconfound.bench.systems import SYSTEMS
 from deconfound.design import FloatArray
 from deconfound.evaluation import PAPER_SIX
 from deconfound.linalg import one_blas_thread

@@ -6,7 +6,6 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from making import FEW, TALL, WIDE, Pair, Shape, make, repeated
 from scipy import sparse
 from scipy.stats import multivariate_normal
 
@@ -16,6 +15,7 @@ from deconfound.linalg import Conditioned, likeliest_sizes, log_likelihood, ridg
 from deconfound.reward import Auto, ExpOnly, Parts, RewardFit, Sources, settled
 from deconfound.reward import auto as auto_module
 from deconfound.reward.learned import learn_parts
+from tests.support.random_rows import FEW, TALL, WIDE, Pair, Shape, make, repeated
 
 AGREE = 1e-9  # two dense solves of one system whose condition number is below 1e5; 3e-12 was seen
 SOME = Parts(0.05, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03, 0.01, 0.05)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from broken_files import BYTES, CELLS, Good, make_all, write_study
 
 from deconfound.errors import DataError
 from deconfound.loading import load
+from tests.support.broken_files import BYTES, CELLS, Good, make_all, write_study
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from checking import WORDS, each, make_study
 from scipy import optimize
 
 from deconfound.data import Experiment, Log, Replay, Study
@@ -16,6 +15,7 @@ from deconfound.diagnose.target import Weights, logistic, overlap, required, rew
 from deconfound.errors import AssumptionError, DataError, UsageError
 from deconfound.features import Features
 from deconfound.material import Material
+from tests.support.checking import WORDS, each, make_study
 
 OTHER = ("invoice", "router", "kettle", "passport", "violin")
 

@@ -14,8 +14,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from broken_files import Good, write_study
-from checking import MODELS, each, make_study
 
 from deconfound.cli import main
 from deconfound.data import Study
@@ -23,6 +21,8 @@ from deconfound.diagnose import check
 from deconfound.errors import DataError, Finding, UsageError
 from deconfound.loading import load, load_contexts
 from deconfound.report.findings import failed, findings_text, told
+from tests.support.broken_files import Good, write_study
+from tests.support.checking import MODELS, each, make_study
 
 SECONDS = 1_777_639_500.0  # 2026-05-01T12:45:00Z
 

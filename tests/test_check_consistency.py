@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from checking import each, every, make_study
 from scipy import stats
 
 from deconfound.diagnose.consistency import (
@@ -24,6 +23,7 @@ from deconfound.diagnose.matching import matches, matching
 from deconfound.diagnose.signs import level_p_value, signs
 from deconfound.features import Features
 from deconfound.material import Material
+from tests.support.checking import each, every, make_study
 
 
 def test_a_yes_or_no_beside_five_stars_fails():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checking import MODELS, each, every, make_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,6 +13,7 @@ from deconfound.diagnose.context_blocks import components, context_blocks, hashe
 from deconfound.diagnose.randomization import counts_p_value, expected_rows, pearson, randomization, weighted_p_value
 from deconfound.diagnose.smoothing import Smoother, flipping, p_value, permuting, within
 from deconfound.diagnose.timeline import timeline, waves
+from tests.support.checking import MODELS, each, every, make_study
 
 
 def drawn(model, propensity, names=MODELS):

@@ -7,16 +7,10 @@ probability 0.001. With a power of 0.9 fewer than 6 of 10 violated studies are s
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-
-import checks_consistency
-import checks_randomization
-from checks import alarms
+from benchmarks import checks_consistency, checks_randomization
+from benchmarks.checks import alarms
 
 CASES = {case.name: case for module in (checks_randomization, checks_consistency) for case in module.cases()}
 SLOW = [name for name in CASES if "by context" in name]  # a sixth of a second a study

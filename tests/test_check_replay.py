@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from checking import MODELS, each, make_study
 from scipy import stats
 
 from deconfound.data import Experiment, Log, Replay, Study
@@ -14,6 +13,7 @@ from deconfound.diagnose.outputs import beside_replay
 from deconfound.diagnose.replay_validity import compare_experiment, nearest, outside, replay_validity, supports
 from deconfound.features import Features
 from deconfound.material import Material
+from tests.support.checking import MODELS, each, make_study
 
 
 def material(study):

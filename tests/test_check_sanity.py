@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checking import each, every, make_study
 
 from deconfound.diagnose.sanity import sanity
+from tests.support.checking import each, every, make_study
 
 
 def found(study):

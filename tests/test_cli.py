@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from broken_files import Broken, make_all
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
 from deconfound.demo.study import Sizes
 from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
+from tests.support.broken_files import Broken, make_all
 
 SMALL = Sizes(log_contexts=40, log_repeats=3, log_people=20, experiment_contexts=36, experiment_people=36, draws=1)
 

@@ -6,17 +6,14 @@ The rewards are wrong on purpose: one ranks the models the other way round, one 
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
+from benchmarks import coverage
 from deconfound.design import FloatArray, IntArray
 from deconfound.value import direct, doubly_robust
 
@@ -138,19 +135,6 @@ def test_clusters_that_share_their_luck_are_covered_only_when_they_are_named() -
 # --- power-tuned values: benchmarks/coverage.py in small ---
 
 
-def load_studies() -> ModuleType:
-    """The benchmark as a module: the generator of studies stands there once."""
-    path = Path(__file__).parents[1] / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("benchmark_coverage", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-STUDIES = load_studies()
 SMALL = 150
 LEAST_TOGETHER = 128  # of 150 at 94 %: fewer with probability 4e-5
 LEAST_BEST = 131  # of 150 at 95 %: fewer with probability 7e-5
@@ -173,8 +157,8 @@ def test_power_tuned_intervals_keep_their_promise(rows: int, reward: str, yes_no
     Mean coverage has the standard error that the studies show; 4 of those below the promise happen by luck with
     probability 3e-5. Counts are held to binomial bounds (see above). Medians of widths come from the same draws.
     """
-    cell = STUDIES.Cell(rows, reward, yes_no=yes_no, uneven=not yes_no, users=not yes_no)
-    found = STUDIES.simulate(cell, SMALL)
+    cell = coverage.Cell(rows, reward, yes_no=yes_no, uneven=not yes_no, users=not yes_no)
+    found = coverage.simulate(cell, SMALL)
     assert found.covered.mean() >= least - ALLOWED * found.doubt
     assert rows < 100 or found.covered.mean() <= 0.97 + ALLOWED * found.doubt
     assert found.together * SMALL >= LEAST_TOGETHER
@@ -184,17 +168,17 @@ def test_power_tuned_intervals_keep_their_promise(rows: int, reward: str, yes_no
 
 def test_the_best_set_holds_the_best_of_equals() -> None:
     """Eight models worth the same: nothing but luck throws one out, and it may do so 5 times in 100."""
-    cell = STUDIES.Cell(20, "good", yes_no=True, uneven=False, users=False, tied=True)
-    found = STUDIES.simulate(cell, SMALL)
+    cell = coverage.Cell(20, "good", yes_no=True, uneven=False, users=False, tied=True)
+    found = coverage.simulate(cell, SMALL)
     assert found.best * SMALL >= LEAST_BEST
     assert found.kept > 7
 
 
 def test_contexts_elsewhere_narrow_the_interval_and_keep_its_coverage() -> None:
-    plain = STUDIES.Cell(20, "good", yes_no=False, uneven=False, users=False)
-    more = STUDIES.Cell(20, "good", yes_no=False, uneven=False, users=False, elsewhere=2_000)
-    found = STUDIES.simulate(more, SMALL // 2)
-    assert found.width < 0.97 * STUDIES.simulate(plain, SMALL // 2).width
+    plain = coverage.Cell(20, "good", yes_no=False, uneven=False, users=False)
+    more = coverage.Cell(20, "good", yes_no=False, uneven=False, users=False, elsewhere=2_000)
+    found = coverage.simulate(more, SMALL // 2)
+    assert found.width < 0.97 * coverage.simulate(plain, SMALL // 2).width
     assert found.covered.mean() >= 0.93 - ALLOWED * found.doubt
 
 
@@ -202,8 +186,8 @@ def test_contexts_elsewhere_narrow_the_interval_and_keep_its_coverage() -> None:
 @pytest.mark.parametrize("rows", [5, 20, 100])
 def test_the_whole_table_of_coverage_holds(rows: int) -> None:
     """All cells with 1,000 studies: a mean coverage then has a standard error below 0.004, and counts 0.008."""
-    for cell in STUDIES.cells([rows]):
-        found = STUDIES.simulate(cell, 1_000)
+    for cell in coverage.cells([rows]):
+        found = coverage.simulate(cell, 1_000)
         assert found.covered.mean() >= (0.93 if rows == 100 else 0.92) - ALLOWED * found.doubt
         assert rows < 100 or found.covered.mean() <= 0.97 + ALLOWED * found.doubt
         assert binom.cdf(round(found.together * 1_000), 1_000, 0.94) > 1e-4

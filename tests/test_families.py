@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from making import FEW, TALL, WIDE, Pair, Shape, make
 
 from deconfound.design import Rows
 from deconfound.errors import UsageError
@@ -28,6 +26,8 @@ from deconfound.reward import (
     RewardFit,
     Sources,
 )
+from tests.support import naive
+from tests.support.random_rows import FEW, TALL, WIDE, Pair, Shape, make
 
 AGREE = 1e-11  # exact paths: rounding of two well-conditioned solves of the same system; 2e-13 was seen
 KRYLOV = 1e-9  # truncated paths: residual 1e-10 relative to the start block; 7e-11 was seen

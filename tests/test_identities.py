@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
-from making import Pair, Shape, make, mild, repeated, shuffled
 
 from deconfound.design import FloatArray, Rows
 from deconfound.reward import (
@@ -24,6 +22,8 @@ from deconfound.reward import (
     RepresentationExp,
     Sources,
 )
+from tests.support import naive
+from tests.support.random_rows import Pair, Shape, make, mild, repeated, shuffled
 
 AGREE = 1e-10
 EVERY = [pytest.param(family(), id=family.name) for family in FAMILIES + VARIANTS]

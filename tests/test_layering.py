@@ -23,7 +23,6 @@ RANKS = (
     {"crossfit", "recommend", "calibration", "routing", "alarm", "metrics", "diagnose", "trust"},
     {"report"},
     {"evaluation", "plan"},
-    {"bench"},
     {"cli"},
 )
 """Every unit imports only from the rows above its own; a new module has to be placed here."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import Shape, make
 from scipy import sparse
 
 from deconfound.linalg import Pooled, blank, factor, factored, in_threads, krylov, moments, ridge, threads
 from deconfound.linalg.moments import Moments
 from deconfound.reward import Cvci, Sources
+from tests.support import naive
+from tests.support.random_rows import Shape, make
 
 AGREE = 1e-10
 LIMITS = [(1500, 6000), (3, 6000), (3, 3), (1500, 3)]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from broken_files import Good, write_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from studies import good_with, refused, same, tables
 
 from deconfound.data import text_ids
 from deconfound.errors import DataError, UsageError
 from deconfound.loading import load, load_replay
 from deconfound.loading.draws import appearance
+from tests.support.broken_files import Good, write_study
+from tests.support.studies import good_with, refused, same, tables
 
 # --- names ---
 

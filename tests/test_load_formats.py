@@ -14,13 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from broken_files import Good, as_csv, as_jsonl, write_study
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from studies import ROLES, good_with, refused, same, tables
 
 from deconfound.errors import UsageError
 from deconfound.loading import csvfile, jsonl, load
+from tests.support.broken_files import Good, as_csv, as_jsonl, write_study
+from tests.support.studies import ROLES, good_with, refused, same, tables
 
 PACKERS = {
     "": lambda data: data,

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
-from checking import make_study
-from planning import evidence
 
 from deconfound.cli import main
 from deconfound.plan import Numbers, plan
 from deconfound.plan.telling import text
+from tests.support.checking import make_study
+from tests.support.plan_inputs import evidence
 
 
 @pytest.fixture(scope="module")

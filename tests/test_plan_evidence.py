@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from checking import make_study
 from scipy.stats import chi2, multivariate_normal
 
 from deconfound.design import FloatArray
@@ -20,6 +19,7 @@ from deconfound.plan.history import BELIEVED, KEPT, Seen, from_seen
 from deconfound.plan.widths import choice_cost, widths
 from deconfound.value import powered
 from deconfound.value.own import Shares, moderated
+from tests.support.checking import make_study
 
 # --- beliefs ---
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planning import evidence
 from scipy.special import ndtr, ndtri, stdtrit
 
+from benchmarks import plan as benchmark_plan
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.linalg import one_blas_thread
 from deconfound.plan import Evidence, Numbers, plan
@@ -24,6 +20,7 @@ from deconfound.plan.forecast import Forecast, Goal
 from deconfound.plan.widths import choice_cost, half_widths, widths
 from deconfound.value.own import DISCOUNT, PRIOR_FREEDOM, Shares
 from deconfound.value.power import Parts, best_power
+from tests.support.plan_inputs import evidence
 
 Z = float(ndtri(0.975))
 
@@ -252,23 +249,11 @@ def test_no_rows_are_no_experiment(rows):
 # --- plans come true ---
 
 
-@pytest.fixture(scope="module")
-def benchmark_plan() -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / "plan.py"
-    spec = importlib.util.spec_from_file_location("benchmark_plan", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["benchmark_plan"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize(
     ("rows", "models", "reward", "yes_no", "uneven"),
     [(5, 4, "good", False, False), (5, 8, "useless", True, True), (20, 2, "good", True, True)],
 )
-def test_planned_widths_come_true(benchmark_plan, monkeypatch, rows, models, reward, yes_no, uneven):
+def test_planned_widths_come_true(monkeypatch, rows, models, reward, yes_no, uneven):
     """Median widths of 60 studies within 15 %; the median of so many is known to 3 %, and the formulas to 5 %.
 
     The chance to choose the best is a count of 60: four standard errors, and two points for the formula.
@@ -283,6 +268,6 @@ def test_planned_widths_come_true(benchmark_plan, monkeypatch, rows, models, rew
 
 
 @pytest.mark.slow
-def test_planned_widths_come_true_everywhere(benchmark_plan):
+def test_planned_widths_come_true_everywhere():
     """The whole grid; the command's exit code is its verdict."""
     assert benchmark_plan.main(["--studies", "100"]) == 0

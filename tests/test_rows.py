@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import TALL, Pair, Shape, make, shuffled
 from scipy import sparse
 
 from deconfound import design
 from deconfound.design import Rows, collapse, group_folds, linked
 from deconfound.errors import UsageError
+from tests.support import naive
+from tests.support.random_rows import TALL, Pair, Shape, make, shuffled
 
 PHI = np.arange(12.0).reshape(4, 3)
 

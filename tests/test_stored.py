@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from deconfound_bench.outputs import hash_pairs
 from scipy import sparse
 
-from deconfound.bench.outputs import hash_pairs
 from deconfound.design import Rows, collapse, stack
 from deconfound.linalg import ridge
 from deconfound.linalg.rational import RESIDUAL, rational_ritz

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import naive
 import numpy as np
 import pytest
 
 from deconfound.design import FloatArray, Rows
 from deconfound.reward import Cvci, CvciResidual, ExpOnly, Grounded, ObsOnly, RepresentationExp
+from tests.support import naive
 
 FREE = 1e-9  # a penalty that only keeps the system solvable, on masses that sum to one
 CLOSE = 1e-6  # what that penalty can cost

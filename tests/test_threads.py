@@ -6,13 +6,13 @@ import multiprocessing
 
 import numpy as np
 import pytest
-from making import TALL, make
 from scipy import linalg
 from threadpoolctl import threadpool_info
 
 from deconfound.linalg import in_threads, one_blas_thread, ridge, threads
 from deconfound.reward import Cvci
 from deconfound.tune import tune
+from tests.support.random_rows import TALL, make
 
 
 def blas_threads() -> set[int]:

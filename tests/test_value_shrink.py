@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import numpy as np
 import pytest
 
+from benchmarks import shrinkage
 from deconfound.errors import UsageError
 from deconfound.value import Values, shrunk
 from deconfound.value.shrink import FAVOUR, MOST_MOVE
 
 MODELS = tuple("abcdefgh")
 STUDIES = 150
-
-
-def benchmark(name: str) -> ModuleType:
-    """A file of benchmarks/ as a module: the tests run it in small."""
-    path = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-SHRINKAGE = benchmark("shrinkage")
 
 
 def known(seed: int = 0, k: int = 8) -> Values:
@@ -132,8 +113,8 @@ def test_what_cannot_be_leant_on_is_refused() -> None:
         shrunk(known(), np.ones(8), np.eye(3))
 
 
-@pytest.mark.parametrize("pattern", SHRINKAGE.PATTERNS)
-@pytest.mark.parametrize("rows", [SHRINKAGE.KNOWN, 5])
+@pytest.mark.parametrize("pattern", shrinkage.PATTERNS)
+@pytest.mark.parametrize("rows", [shrinkage.KNOWN, 5])
 def test_leaning_on_the_log_is_never_much_worse_than_the_experiment_alone(rows: int, pattern: str) -> None:
     """Promise: at most 1.05 at any bias, at most 0.75 at none.
 
@@ -141,9 +122,9 @@ def test_leaning_on_the_log_is_never_much_worse_than_the_experiment_alone(rows: 
     sqrt(1 / (2 * 8)) = 0.25, so over 150 studies by 0.02 at bias 0 (s near one) and below 0.01 at a bias of two and
     more (s below one third); the truth is near 0.5 to 0.7 and 1.0, four of those away from the promise.
     """
-    cell = SHRINKAGE.Cell(rows, pattern)
-    for size in (0, 2, 4) if rows == SHRINKAGE.KNOWN else (0, 2):
-        found = SHRINKAGE.ratio(cell, size, STUDIES)
+    cell = shrinkage.Cell(rows, pattern)
+    for size in (0, 2, 4) if rows == shrinkage.KNOWN else (0, 2):
+        found = shrinkage.ratio(cell, size, STUDIES)
         # A bias that all models share costs only its own direction: 1 + 2 of 8 are left of the squared error.
-        shared = rows == SHRINKAGE.KNOWN and pattern == "same sign"
+        shared = rows == shrinkage.KNOWN and pattern == "same sign"
         assert found <= (0.75 if size == 0 or shared else 1.05)

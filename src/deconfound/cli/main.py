@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from deconfound.cli.bench import BENCH, run_bench
 from deconfound.cli.parser import build_parser
 from deconfound.errors import DeconfoundError
 
@@ -14,9 +15,9 @@ INTERRUPTED = 130  # what shells give a command that was stopped by Ctrl-C
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    parsed = build_parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code: int = parsed.run(parsed)
+        code = _run(given)
         sys.stdout.flush()
     except DeconfoundError as error:
         _complain(f"{error}")
@@ -31,6 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _complain(f"{error.filename or 'file'}: {error.strerror or error}.")
         return DeconfoundError.exit_code
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if arguments[:1] == [BENCH]:  # its options belong to another package, which parses them itself
+        return run_bench(arguments[1:])
+    parsed = build_parser().parse_args(arguments)
+    code: int = parsed.run(parsed)
     return code
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from deconfound import __version__
-from deconfound.cli.bench_parser import add_bench
+from deconfound.cli.bench import BENCH
 from deconfound.cli.options import EXIT_CODES, Commands, talk
 
 
@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     _check(commands)
     _recommend(commands)
     _plan(commands)
-    add_bench(commands)
+    commands.add_parser(BENCH, help="measure the families where the truth is known (package deconfound-bench)")
     return parser
 
 

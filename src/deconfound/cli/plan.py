@@ -106,9 +106,9 @@ def _target(output: str | None) -> Path | None:
     if path.suffix not in (*PICTURES, JSON):
         raise UsageError(f"-o takes an .svg, .png or .json file, not {quoted(path.name)}.")
     if path.suffix in PICTURES:
-        from deconfound.bench.pictures.canvas import need_matplotlib
+        from deconfound.report.figures import require_matplotlib
 
-        need_matplotlib()
+        require_matplotlib()
     return path
 
 
@@ -123,19 +123,19 @@ def _picture(made: Plan, lines: Sequence[Line], kind: str) -> bytes:
     """Width, probability and regret by rows a model, with the range that the evidence leaves."""
     import io
 
-    from deconfound.bench.pictures.canvas import Frame, blank, house_style, svg
+    from deconfound.report.figures import Frame, new_figure, style_context, to_svg
 
     rows = [line.expected.total / len(line.expected.rows) for line in lines]
     width = f"width of {percent(made.level)} intervals"
     panels = ((width, "typical"), ("probability to choose the best", "best"), ("expected regret", "regret"))
-    with house_style():
+    with style_context():
         footnote = "Shaded: variances at both ends of what the evidence leaves believable."
-        figure = blank(Frame(WIDE, HIGH, "What so many randomized rows a model will give", footnote))
+        figure = new_figure(Frame(WIDE, HIGH, "What so many randomized rows a model will give", footnote))
         for axes, (title, name) in zip(figure.subplots(1, len(panels)), panels, strict=True):
             _panel(axes, rows, lines, name)
             axes.set_title(title)
         if kind == "svg":
-            return svg(figure)
+            return to_svg(figure)
         buffer = io.BytesIO()
         figure.savefig(buffer, format=kind, metadata={"Software": None})
         return buffer.getvalue()

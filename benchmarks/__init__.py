@@ -1,0 +1,1 @@
+"""Measurements of accuracy and speed; run one with ``python -m benchmarks.NAME``."""

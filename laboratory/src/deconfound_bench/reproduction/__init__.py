@@ -1,0 +1,5 @@
+"""The paper's figures and ours, side by side."""
+
+from deconfound_bench.reproduction.document import reproduction
+
+__all__ = ["reproduction"]

@@ -1,5 +1,0 @@
-"""The paper's figures and ours, side by side."""
-
-from deconfound.bench.reproduction.document import reproduction
-
-__all__ = ["reproduction"]
