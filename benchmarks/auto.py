@@ -20,8 +20,8 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import FAMILIES, Auto, Family, Sources, settled
-from deconfound.value import Values, experiment_alone, powered, shrunk
+from deconfound.reward import FAMILIES, Auto, Family, TrainingData, settled
+from deconfound.value import Values, experiment_only, shrink_toward, tuned_doubly_robust
 
 MODELS = tuple(f"model {number}" for number in range(8))
 CONTEXTS, FEATURES, PROXIES, LOG_ROWS, FOLDS = 400, 12, 4, 1500, 5
@@ -75,7 +75,7 @@ def _draw(
 def estimate(study: Study, family: Family) -> Values:
     """Values as ``evaluate`` gets them from one family."""
     experiment = study.experiment
-    sources = Sources(study.log, experiment)
+    sources = TrainingData(study.log, experiment)
     family = settled(family, sources)
     prepared = type(family).prepare(sources, [family])
     replay = [Rows(study.phi[:, a], study.psi[:, a], model=np.full(CONTEXTS, a)) for a in range(len(MODELS))]
@@ -85,13 +85,13 @@ def estimate(study: Study, family: Family) -> Values:
         everywhere = np.column_stack([fit.predict(rows) for rows in replay])
         q[fold.held_out] = everywhere[study.context[fold.held_out]]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
-    values = powered(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
-    return shrunk(values, q.mean(axis=0)) if isinstance(family, Auto) else values
+    values = tuned_doubly_robust(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
+    return shrink_toward(values, q.mean(axis=0)) if isinstance(family, Auto) else values
 
 
 def alone(study: Study) -> Values:
     """The experiment's own means."""
-    return experiment_alone(MODELS, study.model, study.experiment.outcomes, cluster=study.context)
+    return experiment_only(MODELS, study.model, study.experiment.outcomes, cluster=study.context)
 
 
 def error(studies: int, sizes: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from time import process_time
 
 import numpy as np
 
-from deconfound.data import percent
+from deconfound.formatting import format_percent
 
 MODULES = ("checks_randomization", "checks_consistency", "checks_replay", "checks_alignment")
 NOMINAL, MOST_FALSE_ALARMS, LEAST_POWER = 0.05, 0.06, 0.90
@@ -73,7 +73,7 @@ HEAD = "| check | false alarms | planted violation | power | time a study |\n|--
 
 
 def row(rates: Rates) -> str:
-    alarms, power = percent(rates.false_alarms, 1), percent(rates.power, 1)
+    alarms, power = format_percent(rates.false_alarms, 1), format_percent(rates.power, 1)
     shown = f"{alarms} | {rates.case.planted} | {power} | {1000 * rates.seconds:.0f} ms"
     return f"| {rates.case.name} | {shown} |"
 

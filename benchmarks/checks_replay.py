@@ -12,8 +12,8 @@ from benchmarks.checks import Case
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.diagnose.hidden_path import compare_log
 from deconfound.diagnose.replay_validity import compare_experiment, supports
-from deconfound.features import Features
-from deconfound.material import Material
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
 
 MODELS = ("ash", "birch", "cedar")
 WORDS = [f"{a}{b}{c}" for a in "bdfglmnprstv" for b in "aeiou" for c in ("n", "ra", "ld", "sk", "tel", "mo")]
@@ -51,18 +51,18 @@ def _case(name: str, p_value: Callable[[Study, int], float], broken: Broken, pla
 
 
 def _validity(study: Study, seed: int) -> float:
-    telling = compare_experiment(Material.of(study, Features()), seed)
+    telling = compare_experiment(StudyArrays.of(study, FeatureSpec()), seed)
     return 1.0 if telling is None else telling.p_value
 
 
 def _support(study: Study, seed: int) -> float:
     """The smallest p-value of a model, times the models looked at; a finding asks for a notable share, too."""
-    found = supports(Material.of(study, Features()), seed)
+    found = supports(StudyArrays.of(study, FeatureSpec()), seed)
     return min(1.0, len(found) * min(each.p_value for each in found))
 
 
 def _hidden(study: Study, seed: int) -> float:
-    telling = compare_log(Material.of(study, Features()), study, seed)
+    telling = compare_log(StudyArrays.of(study, FeatureSpec()), study, seed)
     return 1.0 if telling is None else telling.p_value
 
 

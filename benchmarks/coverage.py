@@ -16,7 +16,7 @@ from scipy.special import ndtr
 
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.value import Values, experiment_alone, powered
+from deconfound.value import Values, experiment_only, tuned_doubly_robust
 
 MODELS = tuple("abcdefgh")
 QUALITY = np.array([0.9, 0.75, 0.7, 0.65, 0.5, 0.4, 0.3, 0.12])  # about the models' values
@@ -157,8 +157,10 @@ def _ridge(
 
 def estimate(study: Study) -> tuple[Values, Values]:
     s = study
-    with_reward = powered(MODELS, s.q, s.model, s.outcome, s.prediction, s.propensity, s.cluster, elsewhere=s.elsewhere)
-    return with_reward, experiment_alone(MODELS, s.model, s.outcome, s.propensity, s.cluster)
+    with_reward = tuned_doubly_robust(
+        MODELS, s.q, s.model, s.outcome, s.prediction, s.propensity, s.cluster, elsewhere=s.elsewhere
+    )
+    return with_reward, experiment_only(MODELS, s.model, s.outcome, s.propensity, s.cluster)
 
 
 def simulate(cell: Cell, studies: int, seed: int = 0) -> Tally:

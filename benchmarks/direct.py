@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.auto import CONTEXTS, FOLDS, MODELS, Study, simulate
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import FAMILIES, Auto, Family, RewardFit, Sources, settled
-from deconfound.value import Values, direct, doubted, powered
+from deconfound.reward import FAMILIES, Auto, Family, RewardFit, TrainingData, settled
+from deconfound.value import Values, direct, tuned_doubly_robust, with_reward_bias
 
 REFITS = 20  # as in ``evaluate``
 BIASES = (0.0, 2.0)
@@ -25,7 +25,7 @@ BIASES = (0.0, 2.0)
 
 def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Values, ...]:
     """Direct values with the reward as it is, with refits, and with the bias that shows, as ``evaluate`` has them."""
-    sources = Sources(study.log, study.experiment)
+    sources = TrainingData(study.log, study.experiment)
     family = settled(family, sources)
     prepared = type(family).prepare(sources, [family])
     experiment = study.experiment
@@ -34,17 +34,17 @@ def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Va
         fit = prepared.fit(family, fold.train)
         q[fold.held_out] = _replayed(study, fit)[fold.held_out]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
-    unbiased = powered(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
+    unbiased = tuned_doubly_robust(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
     power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
     refits, gaps = [], []
     for at in (_again(study.context, rng) for _ in range(REFITS)):
         refitted_q = _replayed(study, prepared.fit(family, at))
         refits.append(refitted_q.mean(axis=0))
         columns = (q[at], study.model[at], experiment.outcomes[at], prediction[at])
-        again = powered(MODELS, *columns, cluster=study.context[at], power=power)
+        again = tuned_doubly_robust(MODELS, *columns, cluster=study.context[at], power=power)
         gaps.append(refitted_q[at].mean(axis=0) - again.estimate)
     refitted = direct(MODELS, q, study.context, refits=np.array(refits))
-    return direct(MODELS, q, study.context), refitted, doubted(refitted, unbiased, np.array(gaps)), unbiased
+    return direct(MODELS, q, study.context), refitted, with_reward_bias(refitted, unbiased, np.array(gaps)), unbiased
 
 
 def _replayed(study: Study, fit: RewardFit) -> FloatArray:

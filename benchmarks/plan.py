@@ -16,7 +16,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
 from deconfound.plan import Evidence, Pilot, from_pilot, plan
-from deconfound.value import Values, powered
+from deconfound.value import Values, tuned_doubly_robust
 
 QUALITY = np.array([0.75, 0.6, 0.85, 0.5, 0.7, 0.4, 0.65, 0.25])  # about the models' values, the first k of them
 FEATURES = 4
@@ -97,7 +97,9 @@ def draw(cell: Cell, rng: np.random.Generator) -> tuple[Pilot, FloatArray]:
 
 def realise(cell: Cell, rng: np.random.Generator) -> Values:
     p, elsewhere = draw(cell, rng)
-    return powered(cell.names, p.q, p.model, p.outcome, p.prediction, p.propensity, p.cluster, elsewhere=elsewhere)
+    return tuned_doubly_robust(
+        cell.names, p.q, p.model, p.outcome, p.prediction, p.propensity, p.cluster, elsewhere=elsewhere
+    )
 
 
 def evidence(cell: Cell, rows: int, seed: Sequence[int]) -> Evidence:

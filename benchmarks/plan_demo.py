@@ -20,7 +20,7 @@ import deconfound as dc
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
 from deconfound.design import FloatArray
-from deconfound.plan import load_history, plan
+from deconfound.plan import load_log_and_replay, plan
 
 PILOT = 20  # rows a model
 SIZES = (10, 60, 120)  # rows a model
@@ -32,7 +32,7 @@ def one(seed: int) -> FloatArray:
     count = len(make_demo(0).models)
     largest = max(SIZES) * count
     demo = make_demo(seed, sizes=Sizes(experiment_contexts=largest, experiment_people=largest // 2))
-    plans = (plan(load_history(log=demo.log, replay=demo.replay)), plan(_study(demo, PILOT * count)))
+    plans = (plan(load_log_and_replay(log=demo.log, replay=demo.replay)), plan(_study(demo, PILOT * count)))
     found = []
     for rows in SIZES:
         low, high = dc.evaluate(_study(demo, rows * count)).values.interval().T

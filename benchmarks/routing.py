@@ -13,20 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.calibration import Calibration, calibrate
+from deconfound.decide.calibration import Calibration, fit_calibration
+from deconfound.decide.recommendation import Policy, Recommendation
+from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
-from deconfound.features import Blocks
+from deconfound.features import FeatureBlocks
+from deconfound.features.study_arrays import ReplayArrays
 from deconfound.linalg import one_blas_thread
-from deconfound.material import Cells
-from deconfound.recommend import Policy, Recommendation
 from deconfound.reward import Cvci, ExpOnly, Family, RewardFit
-from deconfound.routing import Routing, routing
-from deconfound.value import powered
+from deconfound.value import tuned_doubly_robust
 
 MODELS = ("ant", "bee", "cat", "dog")
 FEATURES = 3  # of a context
 LOG_ROWS = 300
-REPLICATES = 20
+BOOTSTRAP_REFITS = 20
 FOLDS = 5
 BALANCE = 1.0  # the dense block alone: these rows have no text
 LEVEL = 0.95
@@ -61,7 +61,7 @@ class Case:
 class Made:
     """One study, what was learnt from it, and the truth."""
 
-    routing: Routing
+    routing: RoutingGain
     gain: float  # true, of the policy that was judged
     recommendations: tuple[Recommendation, ...]
     trusting: tuple[Recommendation, ...]  # the same without calibration
@@ -100,12 +100,12 @@ def rows_of(world: World, count: int, rng: np.random.Generator, bias: float) -> 
     return Rows(show(world, x, model, rng), outcome=outcomes(world, mean, rng), model=model), x, q
 
 
-def replay_of(world: World, x: FloatArray, draws: int, rng: np.random.Generator) -> Cells:
+def replay_of(world: World, x: FloatArray, draws: int, rng: np.random.Generator) -> ReplayArrays:
     context, model, _ = (axis.ravel() for axis in np.indices((len(x), len(MODELS), draws)))
     shown = show(world, x[context], model, rng)
-    blocks = Blocks(np.arange(len(shown)), None, shown / np.sqrt(2.0), None)
+    blocks = FeatureBlocks(np.arange(len(shown)), None, shown / np.sqrt(2.0), None)
     names = tuple(f"{i:05d}" for i in range(len(x)))
-    return Cells(blocks, names, context, model, len(MODELS))
+    return ReplayArrays(blocks, names, context, model, len(MODELS))
 
 
 def make(case: Case, rng: np.random.Generator) -> Made:
@@ -122,14 +122,14 @@ def make(case: Case, rng: np.random.Generator) -> Made:
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
         parts.append((fit, len(fold.held_out)))
     final = family.fit(log, experiment)
-    resampled = (rng.integers(case.rows, size=case.rows) for _ in range(REPLICATES))
+    resampled = (rng.integers(case.rows, size=case.rows) for _ in range(BOOTSTRAP_REFITS))
     refits = tuple(family.fit(log, experiment.take(again)) for again in resampled)
-    values = powered(MODELS, q, model, experiment.outcomes, prediction)
-    known = calibrate(values, q, model, experiment.outcomes, cells=cells, reward=final, balance=BALANCE)
+    values = tuned_doubly_robust(MODELS, q, model, experiment.outcomes, prediction)
+    known = fit_calibration(values, q, model, experiment.outcomes, cells=cells, reward=final, surface_share=BALANCE)
     policy = Policy(MODELS, BALANCE, final, refits, values.covariance, known)
     trusting = Policy(MODELS, BALANCE, final, refits, values.covariance)
     return Made(
-        routing(MODELS, q, model, experiment.outcomes, prediction, level=LEVEL),
+        routing_gain(MODELS, q, model, experiment.outcomes, prediction, level=LEVEL),
         true_gain(case, parts, rng),
         policy.recommend(cells, LEVEL),
         trusting.recommend(cells, LEVEL),

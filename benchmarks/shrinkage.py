@@ -14,7 +14,7 @@ import numpy as np
 
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
-from deconfound.value import Values, experiment_alone, shrunk
+from deconfound.value import Values, experiment_only, shrink_toward
 
 MODELS = tuple("abcdefgh")
 CHANCE = np.array([0.9, 0.75, 0.7, 0.65, 0.5, 0.4, 0.3, 0.12])
@@ -58,7 +58,7 @@ def experiment(cell: Cell, rng: np.random.Generator) -> Values:
         return Values(MODELS, rng.multivariate_normal(CHANCE, covariance, method="cholesky"), covariance, "known")
     model = np.repeat(np.arange(len(MODELS)), cell.rows)
     outcome = (rng.random(len(model)) < CHANCE[model]).astype(np.float64)
-    return experiment_alone(MODELS, model, outcome, np.full(len(model), 1 / len(MODELS)))
+    return experiment_only(MODELS, model, outcome, np.full(len(model), 1 / len(MODELS)))
 
 
 def ratio(cell: Cell, size: float, studies: int, seed: int = 0) -> float:
@@ -67,7 +67,7 @@ def ratio(cell: Cell, size: float, studies: int, seed: int = 0) -> float:
     for number in range(studies):
         rng = np.random.default_rng([seed, number])
         alone = experiment(cell, rng)
-        found = shrunk(alone, CHANCE + bias(cell, size, rng))
+        found = shrink_toward(alone, CHANCE + bias(cell, size, rng))
         before += float(((alone.estimate - CHANCE) ** 2).sum())
         after += float(((found.estimate - CHANCE) ** 2).sum())
     return float(np.sqrt(after / before))

@@ -29,7 +29,7 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from deconfound.design import FloatArray
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import Cvci
 
@@ -92,7 +92,7 @@ def make_ring(setting: Constants) -> tuple[Ring, sparse.csr_matrix]:
 
 def time_ours(ring: Ring, cells: Sequence[Cell]) -> float:
     worker = SyntheticWorker("synthetic", ring)
-    task = Task("sample", 0, tuple((cell, family) for cell in cells for family in PAPER_SIX))
+    task = Task("sample", 0, tuple((cell, family) for cell in cells for family in PAPER_FAMILY_NAMES))
     start = time.perf_counter()
     worker.run(task)
     return time.perf_counter() - start

@@ -19,7 +19,7 @@ from sklearn.linear_model import Ridge
 
 from deconfound.design import FloatArray, IntArray, Matrix, Rows, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import Cvci, RewardFit, Sources
+from deconfound.reward import Cvci, RewardFit, TrainingData
 from deconfound.tune import tune
 
 PENALTY = 1e-2
@@ -155,7 +155,7 @@ def disagreement(case: Case, problem: Problem) -> float:
     log = first(problem.log, case.sizes[0] if case.sizes else case.rows)
     worst = 0.0
     candidates = [Cvci(pooling=pooling, penalty=PENALTY) for pooling in case.sampled]
-    prepared = Cvci.prepare(Sources(log, problem.experiment), candidates)
+    prepared = Cvci.prepare(TrainingData(log, problem.experiment), candidates)
     for candidate in candidates:
         theirs = plain_fit(log, problem, candidate.pooling, REFERENCE)
         with one_blas_thread():

@@ -10,20 +10,20 @@ import pyarrow.compute as pc
 import pytest
 
 import deconfound as dc
-from deconfound.calibration import cross_calibrated
 from deconfound.cli import main
-from deconfound.crossfit import THOROUGH, cross_fit
+from deconfound.crossfit import BOOTSTRAP_REFITS_THOROUGH, cross_fit
+from deconfound.decide.calibration import cross_fitted_calibrated_q
+from deconfound.decide.routing import routing_gain
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
 from deconfound.design import group_folds
-from deconfound.evaluation import CROSS_FITS
-from deconfound.features import Features
-from deconfound.material import Material
-from deconfound.report.summary import comparison
+from deconfound.evaluation import FOLDS
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.report.text import comparison
 from deconfound.reward import Auto, ObsOnly
-from deconfound.routing import routing
-from deconfound.trust import SLIGHT, SOURCES, VIEWS
-from deconfound.value import direct, doubted, powered
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, NEGLIGIBLE_LOG_BIAS, SOURCES
+from deconfound.value import direct, tuned_doubly_robust, with_reward_bias
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
 
@@ -51,7 +51,7 @@ def half(demo: Demo) -> pa.Table:
 def test_shares_sum_to_one_and_know_their_spread(result):
     trust = result.trust
     assert trust is not None
-    assert trust.shares.shape == (len(SOURCES), len(VIEWS))
+    assert trust.shares.shape == (len(SOURCES), len(FEATURE_VIEWS))
     assert trust.shares.sum() == pytest.approx(1.0)
     assert (trust.spread >= 0).all()
     assert trust.spread.max() > 0
@@ -60,7 +60,7 @@ def test_shares_sum_to_one_and_know_their_spread(result):
 
 def test_shares_are_covariances_of_leads_with_the_whole(study, result):
     """Against a loop over sources and views, contexts centred one by one."""
-    material = Material.of(study, Features())
+    material = StudyArrays.of(study, FeatureSpec())
     sources = material.sources(0.0)
     prepared = Auto.prepare(sources, [result.choice.estimator])
     cells, everything = material.cells, np.arange(len(sources.experiment))
@@ -69,7 +69,7 @@ def test_shares_are_covariances_of_leads_with_the_whole(study, result):
         rows = cells.rows(0.0)
         seen = (rows.phi @ fit.phi_coef, rows.proxies @ fit.psi_coef)
         tables = [cells.average(np.asarray(each)) for each in seen]
-        tables.append(np.tile(fit.by_model[: cells.models], (len(cells.contexts), 1)))
+        tables.append(np.tile(fit.model_effect[: cells.models], (len(cells.contexts), 1)))
         leads.append([np.array([row - row.mean() for row in table]) for table in tables])
     whole = sum(part for source in leads for part in source)
     expected = [[(part * whole).sum() / (whole**2).sum() for part in source] for source in leads]
@@ -81,8 +81,8 @@ def test_only_auto_is_made_of_shares(study):
 
 
 def test_a_log_that_is_too_long_is_sampled_and_the_result_says_so(study, monkeypatch):
-    for module in ("deconfound.evaluation", "deconfound.reward.auto"):
-        monkeypatch.setattr(f"{module}.LARGEST", 100)
+    for module in ("deconfound.evaluation", "deconfound.reward.auto.family"):
+        monkeypatch.setattr(f"{module}.MAX_LOG_ROWS", 100)
     told = {finding.check: finding.message for finding in dc.evaluate(study).findings}
     assert "a random 100 of the log's 2" in told["long log"]
     assert "long log" not in {finding.check for finding in dc.evaluate(study, family="cvci").findings}
@@ -90,7 +90,7 @@ def test_a_log_that_is_too_long_is_sampled_and_the_result_says_so(study, monkeyp
 
 def test_the_reason_names_the_bias_that_is_there(result):
     """The demo's log is confounded through the choice of the model."""
-    assert result.trust.log_bias > SLIGHT
+    assert result.trust.log_bias > NEGLIGIBLE_LOG_BIAS
     assert "goes with the model" in result.trust.reason
     assert result.trust.reason in result.summary()
 
@@ -117,14 +117,14 @@ def test_the_alarm_and_the_routing_stand_in_every_form(result):
 
 def test_routing_judges_the_policy_that_is_recommended(study, result):
     """Leads as far as outcomes bear them out, not the reward's own, which here would send people elsewhere."""
-    material = Material.of(study, Features())
-    fitted = cross_fit(material, Auto(), CROSS_FITS, 0, None, lambda _stage, _done: None)
+    material = StudyArrays.of(study, FeatureSpec())
+    fitted = cross_fit(material, Auto(), FOLDS, 0, None, lambda _stage, _done: None)
     t = material.trial
     known = (material.models, fitted.q, t.model, t.outcome, fitted.prediction, t.propensity, t.cluster)
-    leads = cross_calibrated(*known, folds=group_folds(t.together, CROSS_FITS, 0))
+    leads = cross_fitted_calibrated_q(*known, folds=group_folds(t.together, FOLDS, 0))
     expected = np.bincount(leads.argmax(axis=1), minlength=len(study.models)) / len(leads)
     np.testing.assert_allclose(result.routing.share, expected)
-    assert not np.allclose(routing(*known).share, expected)
+    assert not np.allclose(routing_gain(*known).share, expected)
 
 
 def test_direct_values_know_of_their_bias(study, result):
@@ -133,21 +133,21 @@ def test_direct_values_know_of_their_bias(study, result):
     gap = logged.direct.estimate - dc.evaluate(study, "obs-only").values.middle
     assert (result.direct.method, logged.values.method) == ("direct, refitted, bias counted", "direct, bias counted")
     assert (logged.values.error > 0.5 * np.sqrt(np.mean(gap**2))).all()
-    assert np.isfinite(result.direct.freedom).all()
+    assert np.isfinite(result.direct.df).all()
 
 
 def test_the_luck_of_contexts_cancels_in_the_gap_of_direct_values(study):
     """Direct and unbiased values of a resample are taken over its own contexts, as those of the experiment are."""
     found = dc.evaluate(study, "obs-only")
-    material = Material.of(study, Features())
-    fitted = cross_fit(material, ObsOnly(), CROSS_FITS, 0, None, lambda _stage, _done: None)
+    material = StudyArrays.of(study, FeatureSpec())
+    fitted = cross_fit(material, ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
     t, q = material.trial, fitted.q  # a reward that the experiment does not touch is the same in every fold
     power = float(found.values.power.mean())
     gaps = []
     for at in fitted.samples:
         columns = (q[at], t.model[at], t.outcome[at], fitted.prediction[at], t.propensity[at])
-        gaps.append(q[at].mean(axis=0) - powered(study.models, *columns, power=power).estimate)
-    expected = doubted(direct(study.models, q, t.cluster), found.values, np.array(gaps))
+        gaps.append(q[at].mean(axis=0) - tuned_doubly_robust(study.models, *columns, power=power).estimate)
+    expected = with_reward_bias(direct(study.models, q, t.cluster), found.values, np.array(gaps))
     np.testing.assert_allclose(found.direct.covariance, expected.covariance, rtol=1e-9)
 
 
@@ -252,8 +252,8 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
 def test_thorough_refits_ten_times_as_often_and_says_so(study, result):
     told: list[tuple[str, float]] = []
     thorough = dc.evaluate(study, thorough=True, progress=lambda stage, done: told.append((stage, done)))
-    assert len(thorough.policy.replicates) == THOROUGH == 10 * len(result.policy.replicates)
-    assert sum(stage == "refitting" for stage, _ in told) == THOROUGH
+    assert len(thorough.policy.bootstrap_fits) == BOOTSTRAP_REFITS_THOROUGH == 10 * len(result.policy.bootstrap_fits)
+    assert sum(stage == "refitting" for stage, _ in told) == BOOTSTRAP_REFITS_THOROUGH
     np.testing.assert_array_equal(thorough.values.estimate, result.values.estimate)
 
 

@@ -11,14 +11,16 @@ from scipy.stats import multivariate_normal
 
 from deconfound.design import FloatArray, IntArray, Rows
 from deconfound.errors import UsageError
-from deconfound.linalg import Conditioned, likeliest_sizes, log_likelihood, ridge
-from deconfound.reward import Auto, ExpOnly, Parts, RewardFit, Sources, settled
-from deconfound.reward import auto as auto_module
-from deconfound.reward.learned import learn_parts
+from deconfound.linalg import ridge
+from deconfound.reward import Auto, ExpOnly, RewardFit, TrainingData, VarianceComponents, settled
+from deconfound.reward.auto import family as auto_module
+from deconfound.reward.auto.gaussian import ConditionedGaussian
+from deconfound.reward.auto.marginal_likelihood import log_likelihood, maximize_marginal_likelihood
+from deconfound.reward.auto.variance_components import fit_variance_components
 from tests.support.random_rows import FEW, TALL, WIDE, Pair, Shape, make, repeated
 
 AGREE = 1e-9  # two dense solves of one system whose condition number is below 1e5; 3e-12 was seen
-SOME = Parts(0.05, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03, 0.01, 0.05)
+SOME = VarianceComponents(0.05, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03, 0.01, 0.05)
 SHAPES = [pytest.param(shape, id=name) for name, shape in (("tall", TALL), ("wide", WIDE), ("few", FEW))]
 
 
@@ -28,7 +30,7 @@ def pair() -> Pair:
     return make(TALL, seed=3)
 
 
-def twin(parts: Parts, log: Rows, experiment: Rows, rows: Rows) -> FloatArray:
+def twin(parts: VarianceComponents, log: Rows, experiment: Rows, rows: Rows) -> FloatArray:
     """The posterior mean written out: every observation a row of one dense system."""
     log, experiment = repeated(log), repeated(experiment)
     dense = [np.asarray(each.phi.todense() if sparse.issparse(each.phi) else each.phi) for each in (log, experiment)]
@@ -81,7 +83,7 @@ def _alone(log: Rows) -> Rows:
 
 @pytest.mark.parametrize("train", [np.arange(0, 40, 2), np.array([3, 3, 5, 7, 7, 7, 20])], ids=["half", "repeats"])
 def test_one_preparation_gives_every_subset_what_a_fit_to_it_alone_gives(train: IntArray, pair: Pair) -> None:
-    prepared = Auto.prepare(Sources(pair.log, pair.experiment), [Auto(SOME)])
+    prepared = Auto.prepare(TrainingData(pair.log, pair.experiment), [Auto(SOME)])
     slow = Auto(SOME).fit(pair.log, pair.experiment.take(train)).predict(pair.experiment)
     finished = prepared.fit(Auto(SOME), train)
     np.testing.assert_allclose(finished.predict(pair.experiment), slow, rtol=0, atol=AGREE)
@@ -92,10 +94,10 @@ def test_one_preparation_gives_every_subset_what_a_fit_to_it_alone_gives(train: 
 
 
 def test_the_two_shares_of_a_fit_add_up_to_it(pair: Pair) -> None:
-    prepared = Auto.prepare(Sources(pair.log, pair.experiment), [Auto(SOME)])
+    prepared = Auto.prepare(TrainingData(pair.log, pair.experiment), [Auto(SOME)])
     everything = np.arange(len(pair.experiment))
     whole, (by_log, by_experiment) = prepared.fit(Auto(SOME), everything), prepared.shares(everything)
-    for name in ("phi_coef", "psi_coef", "by_model"):
+    for name in ("phi_coef", "psi_coef", "model_effect"):
         both = getattr(by_log, name) + getattr(by_experiment, name)
         np.testing.assert_allclose(both, getattr(whole, name), rtol=0, atol=AGREE)
     assert by_log.intercept + by_experiment.intercept + prepared.level == pytest.approx(whole.intercept, abs=AGREE)
@@ -105,7 +107,7 @@ def test_a_log_with_endless_bias_leaves_the_experiment_alone(pair: Pair) -> None
     """Reward over text with a free level is then exp-only's ridge; a level of variance 1e6 is free to 1e-6."""
     text, noise = 0.05, 0.03
     endless = 1e10
-    parts = Parts(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, endless, noise)
+    parts = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, endless, noise)
     biased = replace(parts, bias_text=endless, bias_proxies=endless, bias_model=endless)
     scale = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
     ridged = ExpOnly(noise * scale / text).fit(pair.log, pair.experiment)
@@ -116,7 +118,7 @@ def test_a_log_with_endless_bias_leaves_the_experiment_alone(pair: Pair) -> None
 def test_a_log_without_bias_is_pooled_row_by_row(pair: Pair) -> None:
     """Then there is one ridge over all rows of both sources."""
     text, noise = 0.05, 0.03
-    parts = Parts(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, noise)
+    parts = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, noise)
     scale = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
     phi = np.vstack([pair.log.phi, pair.experiment.phi])
     outcome = np.concatenate([pair.log.outcomes, pair.experiment.outcomes])
@@ -150,7 +152,7 @@ def test_sizes_are_found_again() -> None:
     found = []
     for _ in range(40):
         target = features @ rng.standard_normal(6) * np.sqrt(true[0]) + np.sqrt(true[1]) * rng.standard_normal(150)
-        found.append(likeliest_sizes(kernels, target, np.array([0.1, 1.0]), 3.0)[0])
+        found.append(maximize_marginal_likelihood(kernels, target, np.array([0.1, 1.0]), 3.0)[0])
     off = np.log(np.array(found) / true).mean(axis=0)
     assert abs(off[1]) < 0.12
     assert -0.17 - 0.3 < off[0] < 0.3
@@ -162,7 +164,7 @@ def test_conditioning_in_two_steps_is_conditioning_at_once() -> None:
     whole = half @ half.T
     target, noise = rng.standard_normal(14), np.full(5, 0.3)
     many = whole[:9, :9] + 0.5 * np.eye(9)
-    known = Conditioned.of(many.copy(), target[:9], whole[:9, 9:], whole[9:, 9:])
+    known = ConditionedGaussian.of(many.copy(), target[:9], whole[:9, 9:], whole[9:, 9:])
     joint = whole + np.diag([0.5] * 9 + [0.3] * 5)
     weights = np.linalg.solve(joint, target)
     learned = known.learn(target[9:], noise, np.arange(5))
@@ -214,20 +216,20 @@ def test_it_uses_a_clean_log_and_survives_a_misleading_one(bias: float, allowed:
 
 
 def test_the_log_bias_is_seen() -> None:
-    clean = [learn_parts(Sources(*simulated(0.0, 80, seed)[:2])).bias_model for seed in range(6)]
-    biased = [learn_parts(Sources(*simulated(0.3, 80, seed)[:2])).bias_model for seed in range(6)]
+    clean = [fit_variance_components(TrainingData(*simulated(0.0, 80, seed)[:2])).bias_model for seed in range(6)]
+    biased = [fit_variance_components(TrainingData(*simulated(0.3, 80, seed)[:2])).bias_model for seed in range(6)]
     assert np.sqrt(np.median(clean)) < 0.05
     assert 0.15 < np.sqrt(np.median(biased)) < 0.6
 
 
 def test_sources_without_proxies_or_models_have_no_such_parts(pair: Pair) -> None:
     bare_log, bare_experiment = (replace(rows, psi=None, model=None) for rows in (pair.log, pair.experiment))
-    parts = learn_parts(Sources(bare_log, bare_experiment))
+    parts = fit_variance_components(TrainingData(bare_log, bare_experiment))
     assert parts.reward_proxies == parts.bias_proxies == parts.reward_model == parts.bias_model == 0.0
     assert parts.reward_text > 0
     fit = Auto().fit(bare_log, bare_experiment)
     assert fit.psi_coef is None
-    assert fit.by_model is None
+    assert fit.model_effect is None
     assert np.isfinite(fit.predict(pair.fresh)).all()
 
 
@@ -238,9 +240,9 @@ def test_the_order_and_the_numbers_of_models_do_not_matter(pair: Pair) -> None:
     turned = np.array([5, 3, 0, 1, 4, 2])
     log, experiment = (replace(rows, model=turned[rows.model]) for rows in (pair.log, pair.experiment))
     fit, other = Auto().fit(pair.log, pair.experiment), Auto().fit(log, experiment)
-    assert fit.by_model is not None
-    assert other.by_model is not None
-    np.testing.assert_allclose(other.by_model[turned], fit.by_model, atol=1e-6)
+    assert fit.model_effect is not None
+    assert other.model_effect is not None
+    np.testing.assert_allclose(other.model_effect[turned], fit.model_effect, atol=1e-6)
     np.testing.assert_allclose(other.predict(pair.fresh), fit.predict(pair.fresh), atol=1e-6)
 
 
@@ -258,22 +260,22 @@ def test_a_single_row_on_each_side_is_enough(pair: Pair) -> None:
 
 
 def test_a_log_too_long_is_sampled_and_still_teaches(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_module, "LARGEST", 20)
-    prepared = Auto.prepare(Sources(pair.log, pair.experiment), [Auto(SOME)])
+    monkeypatch.setattr(auto_module, "MAX_LOG_ROWS", 20)
+    prepared = Auto.prepare(TrainingData(pair.log, pair.experiment), [Auto(SOME)])
     assert len(prepared.log) == 20
     assert np.std(prepared.fit(Auto(SOME), np.arange(5)).predict(pair.fresh)) > 0
 
 
 def test_a_model_nobody_has_seen_gets_no_effect_of_its_own() -> None:
-    fit = RewardFit(0.5, by_model=np.array([0.1, -0.2]))
-    np.testing.assert_allclose(fit.of_models(np.full((2, 3), 0.5)), [[0.6, 0.3, 0.5]] * 2)
+    fit = RewardFit(0.5, model_effect=np.array([0.1, -0.2]))
+    np.testing.assert_allclose(fit.add_model_effect_to_matrix(np.full((2, 3), 0.5)), [[0.6, 0.3, 0.5]] * 2)
     np.testing.assert_allclose(fit.written_by(np.array([1, -1]), np.full(2, 0.5)), [0.3, 0.5])
 
 
 def test_settling_learns_once_and_leaves_other_families_alone(pair: Pair) -> None:
-    sources = Sources(pair.log, pair.experiment)
+    sources = TrainingData(pair.log, pair.experiment)
     found = settled(Auto(), sources)
-    assert found.parts == learn_parts(sources)
+    assert found.parts == fit_variance_components(sources)
     assert settled(found, sources) is found
     assert settled(ExpOnly(), sources) == ExpOnly()
     with pytest.raises(FrozenInstanceError):

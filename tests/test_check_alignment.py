@@ -13,15 +13,15 @@ from deconfound.diagnose.alignment import alignment, drawn
 from deconfound.diagnose.contexts import Contexts, columns_of_contexts
 from deconfound.diagnose.target import Weights, logistic, overlap, required, reweight, target_weights
 from deconfound.errors import AssumptionError, DataError, UsageError
-from deconfound.features import Features
-from deconfound.material import Material
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
 from tests.support.checking import WORDS, each, make_study
 
 OTHER = ("invoice", "router", "kettle", "passport", "violin")
 
 
 def found(study, target=None, seed=0):
-    material = Material.of(study, Features(source="text" if study.has_text else "columns"))
+    material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
     return {finding.check: finding for finding in alignment(material, study, target, seed, 0.95)}
 
 
@@ -158,7 +158,7 @@ def test_the_experiment_itself_is_a_target_at_no_cost():
 def test_weights_come_in_the_order_of_the_trial():
     """Half of the experiment's contexts use the target's words: those rows, wherever they stand, must gain weight."""
     study = plain(rows=120, topics=(WORDS, OTHER))
-    material = Material.of(study, Features())
+    material = StudyArrays.of(study, FeatureSpec())
     rng = np.random.default_rng(6)
     target = pa.table({"context": [text(rng, OTHER if i % 5 else WORDS) for i in range(200)]})
     weights = target_weights(material, study, target, 0).weight

@@ -18,9 +18,10 @@ import pytest
 from deconfound.cli import main
 from deconfound.data import Study
 from deconfound.diagnose import check
-from deconfound.errors import DataError, Finding, UsageError
+from deconfound.errors import DataError, UsageError
+from deconfound.findings import Finding
 from deconfound.loading import load, load_contexts
-from deconfound.report.findings import failed, findings_text, told
+from deconfound.report.findings_text import failed, findings_text, told
 from tests.support.broken_files import Good, write_study
 from tests.support.checking import MODELS, each, make_study
 

@@ -21,8 +21,8 @@ from deconfound.diagnose.consistency import (
 from deconfound.diagnose.drift import drift, drift_p_value
 from deconfound.diagnose.matching import matches, matching
 from deconfound.diagnose.signs import level_p_value, signs
-from deconfound.features import Features
-from deconfound.material import Material
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
 from tests.support.checking import each, every, make_study
 
 
@@ -104,7 +104,7 @@ def test_a_reward_is_carried_over_by_what_holds_within_models():
 
 
 def directed(study):
-    return direction(study, Material.of(study, Features()), 0, 0.95)
+    return direction(study, StudyArrays.of(study, FeatureSpec()), 0, 0.95)
 
 
 def test_a_log_that_is_coded_the_other_way_round_is_seen():
@@ -221,6 +221,6 @@ def test_sessions_are_not_taken_for_independent_rows():
 @pytest.mark.parametrize("rows", [2, 4])
 def test_a_few_rows_or_constant_outcomes_end_in_findings(rows):
     for study in (make_study(rows=rows), make_study(rows=rows, log=every(outcome=1), experiment=every(outcome=1))):
-        found = consistency(study, Material.of(study, Features()))
+        found = consistency(study, StudyArrays.of(study, FeatureSpec()))
         assert {finding.assumption for finding in found} == {"A3"}
         assert {finding.verdict for finding in found} <= {"pass", "cannot tell"}

@@ -200,13 +200,13 @@ def test_one_context_for_all_rows_says_nothing_about_contexts():
 
 def test_features_of_contexts_come_from_the_replay_when_there_is_no_text():
     """A row's own feature may be its output's; only what all models share on a context may count."""
-    by_model = {"ant": 0.0, "bee": 5.0, "cat": 9.0}
+    model_effect = {"ant": 0.0, "bee": 5.0, "cat": 9.0}
 
     def strip(rows):
         for row in rows:
             row.pop("context")
             row.pop("output")
-            row["feature_output"] = by_model[row["model"]]
+            row["feature_output"] = model_effect[row["model"]]
             row["feature_context"] = float(len(row["context_id"]))
 
     study = make_study(seed=4, log=strip, experiment=strip, replay=strip)

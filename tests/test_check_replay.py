@@ -11,13 +11,13 @@ from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.diagnose.hidden_path import compare_log, hidden_path
 from deconfound.diagnose.outputs import beside_replay
 from deconfound.diagnose.replay_validity import compare_experiment, nearest, outside, replay_validity, supports
-from deconfound.features import Features
-from deconfound.material import Material
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
 from tests.support.checking import MODELS, each, make_study
 
 
 def material(study):
-    return Material.of(study, Features(source="text" if study.has_text else "columns"))
+    return StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
 
 
 def found(study, seed=0):

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from deconfound.data import Experiment, Log, Places, Replay, Study, closest, listed, quoted, text_ids
+from deconfound.data import Experiment, Log, Replay, RowNumbers, Study, text_ids
 from deconfound.errors import DataError, UsageError
+from deconfound.formatting import did_you_mean, join_names, quote
 
 CONTEXTS = ["c1", "c2", "c3", "c4"]
 
@@ -170,7 +171,7 @@ def test_the_id_of_a_text_never_changes():
 def test_a_place_is_counted_from_one_and_survives_two_filters():
     import numpy as np
 
-    places = Places().keep(np.array([False, True, True])).keep(np.array([False, True]))
+    places = RowNumbers().keep(np.array([False, True, True])).keep(np.array([False, True]))
     assert places.number(0) == 3
 
 
@@ -184,17 +185,17 @@ def test_a_place_is_counted_from_one_and_survives_two_filters():
     ],
 )
 def test_a_strangers_value_is_harmless_in_a_message(value, shown):
-    assert quoted(value) == shown
+    assert quote(value) == shown
 
 
 def test_direction_marks_are_shown_and_not_obeyed():
-    assert "\u202e" not in quoted("abc\u202etxt")
+    assert "\u202e" not in quote("abc\u202etxt")
 
 
 def test_long_lists_are_cut_and_counted():
-    assert listed(f"m{i}" for i in range(10)) == "m0, m1, m2, m3, m4, m5, m6, m7 and 2 more"
+    assert join_names(f"m{i}" for i in range(10)) == "m0, m1, m2, m3, m4, m5, m6, m7 and 2 more"
 
 
 def test_the_closest_name_ignores_case():
-    assert closest("modle", ["Output", "Model"]) == '; did you mean "Model"?'
-    assert closest("zzz", ["Output", "Model"]) == ""
+    assert did_you_mean("modle", ["Output", "Model"]) == '; did you mean "Model"?'
+    assert did_you_mean("zzz", ["Output", "Model"]) == ""

@@ -14,13 +14,13 @@ import pytest
 from pyarrow import parquet
 
 from deconfound.demo import Demo, Mechanism, Sizes, make_demo
-from deconfound.demo.dice import Dice
-from deconfound.demo.letters import tell
 from deconfound.demo.mechanism import PULLS
+from deconfound.demo.message_text import tell
 from deconfound.demo.messages import imagine, read
+from deconfound.demo.phrases import CLAIMS, CONTACTS, COURTESIES, DEADLINES, HISTORIES, TRADES
 from deconfound.demo.quality import mark, open_case
 from deconfound.demo.study import MODELS
-from deconfound.demo.words import CLAIMS, CONTACTS, COURTESIES, DEADLINES, HISTORIES, TRADES
+from deconfound.demo.text_sampling import TextSampler
 
 SMALL = Sizes(log_contexts=30, log_people=10, experiment_contexts=12, experiment_people=6)
 LARGE = Sizes(log_contexts=8, log_people=4, experiment_contexts=9_000, experiment_people=9_000, draws=0)
@@ -122,7 +122,7 @@ def test_messages_are_all_different_and_of_readable_length(demo):
 
 
 def test_reading_a_message_recovers_every_fact_that_was_told():
-    dice = Dice(np.random.default_rng(0))
+    dice = TextSampler(np.random.default_rng(0))
     for _ in range(500):
         message = imagine(dice)
         assert read(tell(message, dice)) == message

@@ -15,8 +15,8 @@ import deconfound as dc
 from deconfound.crossfit import cross_fit
 from deconfound.demo import make_demo
 from deconfound.demo.study import Demo, Sizes
-from deconfound.features import Features
-from deconfound.material import Material
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
 from deconfound.reward import FAMILIES, Cvci, ExpOnly
 
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
@@ -150,7 +150,7 @@ def test_held_out_outcomes_have_no_say_in_what_judges_them(demo):
     other = study_of(demo, experiment=experiment.set_column(column, "outcome", pa.array(moved)))
     predictions = []
     for each in (study, other):
-        material = Material.of(each, Features())
+        material = StudyArrays.of(each, FeatureSpec())
         fitted = cross_fit(material, Cvci(), 5, 0, None, lambda _stage, _done: None)
         held = np.isin(material.trial.context, [material.cells.contexts.index(name) for name in chosen])
         predictions.append((fitted.q[held], fitted.prediction[held], fitted.q[~held]))
@@ -163,9 +163,9 @@ def test_refits_draw_whole_clusters(demo):
     """Two people can be drawn in three ways: one of them twice, the other twice, or both."""
     side = np.where(np.arange(demo.experiment.num_rows) % 2, "one", "other")
     experiment = demo.experiment.drop_columns(["cluster"]).append_column("cluster", pa.array(side))
-    material = Material.of(study_of(demo, experiment=experiment), Features())
+    material = StudyArrays.of(study_of(demo, experiment=experiment), FeatureSpec())
     fitted = cross_fit(material, ExpOnly(), 5, 0, None, lambda _stage, _done: None)
-    rewards = {material.cells.q(fit, fitted.final.balance).tobytes() for fit in fitted.replicates}
+    rewards = {material.cells.q(fit, fitted.final.surface_share).tobytes() for fit in fitted.bootstrap_fits}
     assert 1 < len(rewards) <= 4  # the order of two equal halves may round differently
 
 
@@ -209,13 +209,13 @@ def test_a_study_without_text_is_evaluated_on_its_columns(demo):
         bare[name] = table.append_column("feature_noise", pa.array(rng.standard_normal(len(marks))))
     study = dc.load(**bare)
     assert not study.has_text
-    result = dc.evaluate(study, features=dc.Features(source="columns"))
+    result = dc.evaluate(study, features=dc.FeatureSpec(source="columns"))
     assert result.featurizer.psi_source == "labels and columns"
     truth = np.array([demo.q(demo.replay)[np.array(demo.replay["model"].to_pylist()) == m].mean() for m in demo.models])
     assert np.corrcoef(result.direct.estimate, truth)[0, 1] > 0.9
 
 
-@pytest.mark.parametrize("wrong", [{"family": "cvcy"}, {"level": 1.5}, {"method": "guess"}, {"balance": 2.0}])
+@pytest.mark.parametrize("wrong", [{"family": "cvcy"}, {"level": 1.5}, {"method": "guess"}, {"surface_share": 2.0}])
 def test_wrong_arguments_are_refused_with_advice(demo, wrong):
     with pytest.raises(dc.UsageError):
         dc.evaluate(study_of(demo), **wrong)

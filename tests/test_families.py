@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.design import Rows
 from deconfound.errors import UsageError
-from deconfound.linalg import factored
+from deconfound.linalg import factorization
 from deconfound.reward import (
     FAMILIES,
     VARIANTS,
@@ -24,7 +24,7 @@ from deconfound.reward import (
     ObsOnly,
     RepresentationExp,
     RewardFit,
-    Sources,
+    TrainingData,
 )
 from tests.support import naive
 from tests.support.random_rows import FEW, TALL, WIDE, Pair, Shape, make
@@ -70,8 +70,8 @@ PATHS: dict[str, tuple[Shape, int, int]] = {
 def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Shape:
     """The shape of data that, with these limits, leads through one numerical path."""
     shape, exact, explicit = PATHS[request.param]
-    monkeypatch.setattr(factored, "EXACT", exact)
-    monkeypatch.setattr(factored, "EXPLICIT", explicit)
+    monkeypatch.setattr(factorization, "EXACT", exact)
+    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
     return shape
 
 
@@ -87,7 +87,7 @@ def test_every_family_has_a_twin_and_a_candidate_here() -> None:
 def test_a_fit_agrees_with_its_naive_twin(forced: Shape, candidate: Any, stored: str, weighted: bool) -> None:
     pair = make(replace(forced, sparse=stored == "sparse", weighted=weighted), seed=1)
     fit = candidate.fit(pair.log, pair.experiment)
-    limit = KRYLOV if factored.EXACT < 1500 else AGREE
+    limit = KRYLOV if factorization.EXACT < 1500 else AGREE
     for rows in (pair.log, pair.experiment, pair.fresh):
         twin = naive.predict(candidate, pair.log, pair.experiment, rows)
         np.testing.assert_allclose(fit.predict(rows), twin, rtol=0, atol=limit)
@@ -108,11 +108,11 @@ def test_the_twins_see_predictions_that_are_neither_all_clipped_nor_all_equal() 
     [
         ("exact-primal", set()),
         ("exact-dual", {"kernel_matrix"}),
-        ("krylov-primal", {"ritz"}),
-        ("krylov-dual-explicit", {"ritz", "kernel_matrix"}),
-        ("krylov-dual-implicit", {"ritz", "kernel_operator"}),
+        ("krylov-primal", {"lanczos_eigenpairs"}),
+        ("krylov-dual-explicit", {"lanczos_eigenpairs", "kernel_matrix"}),
+        ("krylov-dual-implicit", {"lanczos_eigenpairs", "kernel_operator"}),
         ("tall-in-the-dual", {"kernel_matrix"}),
-        ("tall-krylov-dual", {"ritz", "kernel_operator"}),
+        ("tall-krylov-dual", {"lanczos_eigenpairs", "kernel_operator"}),
     ],
 )
 def test_the_limits_lead_through_the_path_they_name(
@@ -120,13 +120,13 @@ def test_the_limits_lead_through_the_path_they_name(
 ) -> None:
     """Without this the path tests above could all run the same code."""
     shape, exact, explicit = PATHS[path]
-    monkeypatch.setattr(factored, "EXACT", exact)
-    monkeypatch.setattr(factored, "EXPLICIT", explicit)
+    monkeypatch.setattr(factorization, "EXACT", exact)
+    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
     taken: set[str] = set()
-    for name in ("ritz", "kernel_matrix", "kernel_operator"):
-        monkeypatch.setattr(factored, name, _noting(getattr(factored, name), name, taken))
+    for name in ("lanczos_eigenpairs", "kernel_matrix", "kernel_operator"):
+        monkeypatch.setattr(factorization, name, _noting(getattr(factorization, name), name, taken))
     pair = make(shape)
-    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), [Cvci()])
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [Cvci()])
     prepared.predict(Cvci(), [np.arange(len(pair.experiment))])
     assert taken == expected
 
@@ -170,7 +170,7 @@ def test_a_grid_holds_distinct_candidates_of_its_own_family(family: Any) -> None
     grid = family(penalty=0.77).grid()
     assert all(type(candidate) is family for candidate in grid)
     assert len(set(grid)) == len(grid)
-    assert len({candidate.rigidity() for candidate in grid}) == len(grid), "a tie could not be broken"
+    assert len({candidate.regularization_order() for candidate in grid}) == len(grid), "a tie could not be broken"
 
 
 @pytest.mark.parametrize("family", EVERY)
@@ -178,21 +178,21 @@ def test_more_penalty_is_more_rigid_whatever_the_rest(family: Any) -> None:
     grid = family().grid()
     for candidate in grid:
         stiffer = replace(candidate, penalty=candidate.penalty * 2)
-        assert stiffer.rigidity() > candidate.rigidity()
+        assert stiffer.regularization_order() > candidate.regularization_order()
 
 
 def test_a_weaker_correction_and_more_of_the_log_are_more_rigid() -> None:
-    assert Grounded(strength=0.1).rigidity() > Grounded(strength=0.2).rigidity()
-    assert GroundedLinear(strength=0.0).rigidity() > GroundedLinear(strength=1.0).rigidity()
-    assert Cvci(pooling=0.9).rigidity() > Cvci(pooling=0.1).rigidity()
-    assert CvciResidual(pooling=0.9).rigidity() > CvciResidual(pooling=0.1).rigidity()
-    assert GroundedAnchor(pooling=0.9).rigidity() > GroundedAnchor(pooling=0.1).rigidity()
+    assert Grounded(strength=0.1).regularization_order() > Grounded(strength=0.2).regularization_order()
+    assert GroundedLinear(strength=0.0).regularization_order() > GroundedLinear(strength=1.0).regularization_order()
+    assert Cvci(pooling=0.9).regularization_order() > Cvci(pooling=0.1).regularization_order()
+    assert CvciResidual(pooling=0.9).regularization_order() > CvciResidual(pooling=0.1).regularization_order()
+    assert GroundedAnchor(pooling=0.9).regularization_order() > GroundedAnchor(pooling=0.1).regularization_order()
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
 def test_one_preparation_gives_every_subset_what_a_fit_to_it_alone_gives(candidate: Any, pair: Pair) -> None:
     train = np.arange(0, len(pair.experiment), 2)
-    prepared = type(candidate).prepare(Sources(pair.log, pair.experiment), [candidate])
+    prepared = type(candidate).prepare(TrainingData(pair.log, pair.experiment), [candidate])
     (quick,) = prepared.predict(candidate, [train])
     slow = candidate.fit(pair.log, pair.experiment.take(train)).predict(pair.experiment)
     np.testing.assert_allclose(quick, slow, rtol=0, atol=AGREE)

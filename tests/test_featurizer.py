@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.errors import DataError, EvidenceError, UsageError
-from deconfound.features import SURFACE, Blocks, Features, Featurizer, rows
+from deconfound.features import SURFACE, FeatureBlocks, FeatureSpec, Featurizer, rows
 from deconfound.features.scaling import fit_scaling
-from deconfound.features.words import MAX_TEXT
+from deconfound.features.tokenize import MAX_TEXT
 
-SMALL = Features(buckets=512)
+SMALL = FeatureSpec(buckets=512)
 CONTEXTS = ["Why is the sky blue?", "Sum 12 and 30.", "Translate: le chat noir", "Who wrote Faust?"]
 OUTPUTS = ["Because of Rayleigh scattering.", "42", "The black cat", "- Goethe\n- not Marlowe", "", "I am not sure."]
 
@@ -67,7 +67,7 @@ def with_log(study, **columns):
     return replace(study, log=replace(study.log, table=table))
 
 
-def same_bits(left: Blocks, right: Blocks):
+def same_bits(left: FeatureBlocks, right: FeatureBlocks):
     assert left.pair.tolist() == right.pair.tolist()
     assert (left.text is None) == (right.text is None)
     if left.text is not None:
@@ -119,7 +119,7 @@ def test_saving_twice_writes_the_same_bytes(tmp_path):
 
 def test_fitting_hands_over_the_blocks_that_the_featurizer_gives_for_the_log(kind):
     spec, study = kind
-    featurizer, blocks = spec.fit_log(study)
+    featurizer, blocks = spec.fit_transform_log(study)
     same_bits(blocks, featurizer.blocks(study.log.table))
 
 
@@ -157,7 +157,7 @@ def test_the_order_of_rows_changes_no_features(order, name):
 
 def test_the_size_of_batches_changes_no_features(monkeypatch):
     study = make(labels=2)
-    featurizer, whole = SMALL.fit_log(study)
+    featurizer, whole = SMALL.fit_transform_log(study)
     monkeypatch.setattr(rows, "BATCH_BYTES", 300)
     same_bits(whole, featurizer.blocks(study.log.table))
 
@@ -186,7 +186,7 @@ def test_text_is_the_sum_of_two_unit_vectors():
 
 
 def test_balance_weighs_the_blocks_and_its_ends_are_one_block_alone():
-    blocks = SMALL.fit_log(make())[1]
+    blocks = SMALL.fit_transform_log(make())[1]
     assert blocks.both
     assert blocks.phi(0.0) is blocks.text
     np.testing.assert_array_equal(blocks.phi(1.0), np.sqrt(2) * blocks.dense)
@@ -195,23 +195,23 @@ def test_balance_weighs_the_blocks_and_its_ends_are_one_block_alone():
     np.testing.assert_allclose(mixed.toarray(), expected, rtol=1e-15)
     assert mixed.has_canonical_format
     for wrong in (-0.1, 1.1, float("nan")):
-        with pytest.raises(UsageError, match="balance"):
+        with pytest.raises(UsageError, match="surface_share"):
             blocks.phi(wrong)
 
 
 def test_a_block_without_its_counterpart_is_given_whole():
-    text = replace(SMALL, surface=False).fit_log(make())[1]
-    dense = replace(SMALL, source="columns").fit_log(make(features=2, text=False))[1]
+    text = replace(SMALL, surface=False).fit_transform_log(make())[1]
+    dense = replace(SMALL, source="columns").fit_transform_log(make(features=2, text=False))[1]
     assert not text.both
     assert not dense.both
-    for balance in (0.0, 0.4, 1.0):
-        assert text.phi(balance) is text.text
-        np.testing.assert_array_equal(dense.phi(balance), np.sqrt(2) * dense.dense)
+    for surface_share in (0.0, 0.4, 1.0):
+        assert text.phi(surface_share) is text.text
+        np.testing.assert_array_equal(dense.phi(surface_share), np.sqrt(2) * dense.dense)
 
 
 def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_parts():
     """Over log rows, not distinct rows: a pair that occurs often counts often."""
-    _, blocks = replace(SMALL, source="both").fit_log(make(features=3))
+    _, blocks = replace(SMALL, source="both").fit_transform_log(make(features=3))
     squares = (blocks.dense[blocks.pair] ** 2).mean(axis=0)
     assert squares[: len(SURFACE)].sum() == pytest.approx(0.5)
     assert squares[len(SURFACE) :].sum() == pytest.approx(0.5)
@@ -219,7 +219,7 @@ def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_par
 
 def test_columns_are_standardised_by_the_log_and_clipped():
     study = make(features=2, text=False)
-    featurizer, blocks = replace(SMALL, source="columns").fit_log(study)
+    featurizer, blocks = replace(SMALL, source="columns").fit_transform_log(study)
     values = study.log.table["feature_1"].to_numpy()
     np.testing.assert_allclose(blocks.psi[blocks.pair][:, 1], (values - values.mean()) / values.std(), rtol=1e-10)
     far = featurizer.blocks(pa.table({"feature_0": [1e300, -1e300], "feature_1": [3.0, 3.0]}))
@@ -242,7 +242,7 @@ def test_rounding_around_a_constant_is_no_spread():
 @pytest.mark.parametrize("output", ["", "same"])
 def test_a_log_without_variety_still_works(output):
     study = with_log(make(labels=2), context=["x"] * 60, output=[output] * 60)
-    featurizer, blocks = SMALL.fit_log(study)
+    featurizer, blocks = SMALL.fit_transform_log(study)
     assert len(blocks.dense) == 1
     assert not blocks.dense.any()
     assert featurizer.psi_source == "surface"
@@ -274,7 +274,7 @@ def dense_ridge(phi, targets, penalty, weight):
 def test_components_are_the_principal_components_of_the_predicted_labels():
     """On all log rows, one by one, instead of weighted distinct rows; signs of components are free."""
     study = make(n=200, labels=3)
-    _, blocks = replace(SMALL, components=2, label_penalty=0.5).fit_log(study)
+    _, blocks = replace(SMALL, components=2, label_penalty=0.5).fit_transform_log(study)
     phi = blocks.phi(0.5).toarray()[blocks.pair]
     labels = np.column_stack([study.log.table[f"label_{at}"].to_numpy() for at in range(3)])
     solution = dense_ridge(phi, labels / labels.std(axis=0), 0.5, np.ones(len(phi)))
@@ -291,7 +291,9 @@ def test_components_are_the_principal_components_of_the_predicted_labels():
 def test_units_of_labels_do_not_matter():
     study = make(labels=3)
     metres = study.log.table["label_2"].to_numpy()
-    one, other = (replace(SMALL, components=2).fit_log(s)[1] for s in (study, with_log(study, label_2=1000 * metres)))
+    one, other = (
+        replace(SMALL, components=2).fit_transform_log(s)[1] for s in (study, with_log(study, label_2=1000 * metres))
+    )
     np.testing.assert_allclose(one.psi, other.psi, atol=1e-7)
 
 
@@ -302,7 +304,7 @@ def test_a_missing_label_counts_nowhere_and_is_reported():
     values[::3] = np.nan
     holed = with_log(study, label_0=pa.array(values, from_pandas=True))
     spec = replace(SMALL, surface=False)
-    featurizer, blocks = spec.fit_log(holed)
+    featurizer, blocks = spec.fit_transform_log(holed)
     kept = np.flatnonzero(np.isfinite(values))
     phi = blocks.text.toarray()[blocks.pair]
     solution = dense_ridge(phi[kept], values[kept] / np.nanstd(values), spec.label_penalty, np.ones(len(kept)))
@@ -316,7 +318,7 @@ def test_a_missing_label_counts_nowhere_and_is_reported():
 
 def test_a_label_that_never_varies_is_left_out_and_reported():
     study = with_log(make(labels=2), label_1=[0.3] * 60)
-    featurizer, blocks = replace(SMALL, surface=False).fit_log(study)
+    featurizer, blocks = replace(SMALL, surface=False).fit_transform_log(study)
     assert blocks.psi.shape[1] == 1
     assert [finding.check for finding in featurizer.findings] == ["labels"]
     assert "label_1 never varies" in featurizer.findings[0].message

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.words import MAX_TEXT, Vocabulary, read_words, split
+from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words, split
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)

@@ -20,7 +20,7 @@ from deconfound.reward import (
     GroundedLinear,
     ObsOnly,
     RepresentationExp,
-    Sources,
+    TrainingData,
 )
 from tests.support import naive
 from tests.support.random_rows import Pair, Shape, make, mild, repeated, shuffled
@@ -228,7 +228,7 @@ def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> 
 def test_one_ridge_on_stacked_rows_equals_the_factorization_made_for_many(pair: Pair, pooling: float) -> None:
     """Before anything is tuned `Cvci` fits by one plain ridge; afterwards it reuses the factored log."""
     candidate, train = Cvci(pooling, 0.05), np.arange(len(pair.experiment))[::2]
-    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), [candidate])
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [candidate])
     alone = prepared.fit(candidate, train)
     prepared.predict(candidate, [train])
     again = prepared.fit(candidate, train)

@@ -10,9 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from deconfound.linalg import Pooled, blank, factor, factored, in_threads, krylov, moments, ridge, threads
+from deconfound.linalg import (
+    PooledRidge,
+    block_lanczos,
+    empty_source,
+    factor,
+    factorization,
+    moments,
+    parallel_map,
+    ridge,
+    threads,
+)
 from deconfound.linalg.moments import Moments
-from deconfound.reward import Cvci, Sources
+from deconfound.reward import Cvci, TrainingData
 from tests.support import naive
 from tests.support.random_rows import Shape, make
 
@@ -23,8 +33,8 @@ LIMITS = [(1500, 6000), (3, 6000), (3, 3), (1500, 3)]
 @pytest.fixture(params=LIMITS, ids=["exact", "krylov", "krylov-implicit", "exact-dual"])
 def _limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, explicit = request.param
-    monkeypatch.setattr(factored, "EXACT", exact)
-    monkeypatch.setattr(factored, "EXPLICIT", explicit)
+    monkeypatch.setattr(factorization, "EXACT", exact)
+    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
 
 
 def _random(rows: int, columns: int, seed: int = 0) -> tuple[naive.Array, naive.Array, naive.Array]:
@@ -84,7 +94,7 @@ def test_one_factorization_serves_every_subset_pooling_and_penalty(
     features, targets, weight = _random(rows, columns)
     other, goals, heft = _random(extra, columns, seed=1)
     side = factor(features, targets[:, :1], weight / weight.sum(), seen=other, smallest=1e-2)
-    pooled = Pooled.of(side, other)
+    pooled = PooledRidge.of(side, other)
     for penalty in (1e-2, 1.0):
         system = pooled.at(pooling, penalty)
         for train in (np.arange(extra), np.arange(0, extra, 2), np.array([1])):
@@ -100,7 +110,7 @@ def test_one_factorization_serves_every_subset_pooling_and_penalty(
 
 def test_an_index_taken_twice_counts_twice() -> None:
     features, targets, weight = _random(8, 20)
-    system = Pooled.of(blank(features), features).at(0.0, 0.1)
+    system = PooledRidge.of(empty_source(features), features).at(0.0, 0.1)
     twice = system.predict(system.solve(targets[:, 0], weight, np.array([0, 1, 1, 2])))
     heavier = weight * np.where(np.arange(8) == 1, 2, 1)
     np.testing.assert_allclose(
@@ -143,7 +153,7 @@ def test_tiles_cover_every_row_and_neither_tiles_nor_threads_change_a_bit(monkey
     monkeypatch.setattr(moments, "TILE_ROWS", 37)
     tiled = []
     for count in (1, 2, 5):
-        monkeypatch.setattr(threads, "workers", lambda count=count: count)
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
         tiled.append(Moments.of(features, targets, weight))
     np.testing.assert_allclose(tiled[0].gram, whole.gram, atol=1e-12)
     assert len({part.gram.tobytes() for part in tiled}) == 1
@@ -151,15 +161,15 @@ def test_tiles_cover_every_row_and_neither_tiles_nor_threads_change_a_bit(monkey
 
 
 def test_threads_return_results_in_the_order_of_their_items() -> None:
-    assert in_threads(lambda item: item * item, range(50)) == [item * item for item in range(50)]
-    assert in_threads(lambda item: item, []) == []
+    assert parallel_map(lambda item: item * item, range(50)) == [item * item for item in range(50)]
+    assert parallel_map(lambda item: item, []) == []
 
 
 def test_ritz_pairs_solve_the_shifted_system_they_were_built_for() -> None:
     rng = np.random.default_rng(0)
     root = rng.standard_normal((80, 60)) * np.logspace(0, -3, 60)
     operator, start = root @ root.T, rng.standard_normal((80, 2))
-    values, vectors = krylov.ritz(lambda block: operator @ block, start, 0.5)
+    values, vectors = block_lanczos.lanczos_eigenpairs(lambda block: operator @ block, start, 0.5)
     assert len(values) < 60
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-12)
     for shift in (0.5, 3.0):
@@ -169,7 +179,7 @@ def test_ritz_pairs_solve_the_shifted_system_they_were_built_for() -> None:
 
 
 def test_ritz_of_nothing_is_an_empty_basis() -> None:
-    values, vectors = krylov.ritz(lambda block: block, np.zeros((7, 2)), 1.0)
+    values, vectors = block_lanczos.lanczos_eigenpairs(lambda block: block, np.zeros((7, 2)), 1.0)
     assert values.shape == (0,)
     assert vectors.shape == (7, 0)
 
@@ -180,21 +190,21 @@ def test_a_truncated_basis_is_smaller_than_the_space_and_still_exact(
     explicit: int, stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small shapes end in the full space; among 280 independent rows the Krylov basis must stop early."""
-    monkeypatch.setattr(factored, "EXACT", 3)
-    monkeypatch.setattr(factored, "EXPLICIT", explicit)
+    monkeypatch.setattr(factorization, "EXACT", 3)
+    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
     shape = Shape(features=300, unique=400, log=500, experiment=8, models=2, spread=0.2, sparse=stored)
     pair = make(shape, seed=2)
     sizes: list[int] = []
-    real = krylov.ritz
+    real = block_lanczos.lanczos_eigenpairs
 
     def measured(*arguments: Any) -> Any:
         values, vectors = real(*arguments)
         sizes.append(len(values))
         return values, vectors
 
-    monkeypatch.setattr(factored, "ritz", measured)
+    monkeypatch.setattr(factorization, "lanczos_eigenpairs", measured)
     candidate, train = Cvci(0.5, 1.0), np.arange(5)
-    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), [candidate])
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [candidate])
     twin = naive.predict(candidate, pair.log, pair.experiment.take(train), pair.experiment)
     np.testing.assert_allclose(prepared.predict(candidate, [train])[0], twin, rtol=0, atol=1e-9)
     assert max(sizes) < 200

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deconfound.errors import UsageError
-from deconfound.loading import csvfile, jsonl, load
+from deconfound.loading import csv, jsonl, load
 from tests.support.broken_files import Good, as_csv, as_jsonl, write_study
 from tests.support.studies import ROLES, good_with, refused, same, tables
 
@@ -131,7 +131,7 @@ def test_cells_of_ten_megabytes_are_read(tmp_path, ending):
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_a_cell_may_be_larger_than_the_blocks_in_which_a_file_is_read(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(csvfile, "BLOCK", 1 << 12)
+    monkeypatch.setattr(csv, "BLOCK", 1 << 12)
     monkeypatch.setattr(jsonl, "BLOCK", 1 << 12)
     monkeypatch.delattr(jsonl, "_careful")
     good = Good()

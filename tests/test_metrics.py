@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deconfound.metrics import choices, ranks, regret, rmse, top
+from deconfound.metrics import argmax_model, ranks, regret, rmse, top_k_recall
 
 TRUTH = np.array([[0.1, 0.5, 0.9], [0.8, 0.2, 0.4]])
 
@@ -23,7 +23,7 @@ def test_the_truth_has_no_regret_against_itself_nor_has_any_rising_scale_of_it()
 
 
 def test_equal_estimates_recommend_the_first_model() -> None:
-    assert choices(np.array([[0.5, 0.5, 0.1], [0.1, 0.3, 0.3]])).tolist() == [0, 1]
+    assert argmax_model(np.array([[0.5, 0.5, 0.1], [0.1, 0.3, 0.3]])).tolist() == [0, 1]
 
 
 def test_rmse_averages_over_cells_or_over_models() -> None:
@@ -38,7 +38,7 @@ def test_rmse_averages_over_cells_or_over_models() -> None:
 def test_top_counts_the_truly_best_among_the_estimated_best(k: int, share: float) -> None:
     """True order 3, 2, 1, 0; estimated order 3, 0, 2, 1."""
     truth, estimated = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.6, 0.1, 0.3, 0.9])
-    assert top(estimated, truth, k) == pytest.approx(share)
+    assert top_k_recall(estimated, truth, k) == pytest.approx(share)
 
 
 def test_ranks_start_at_one_for_the_smallest_and_share_ties() -> None:

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
-from deconfound.plan import Numbers, plan
-from deconfound.plan.telling import text
+from deconfound.plan import AssumedInputs, plan
+from deconfound.report.plan_text import text
 from tests.support.checking import make_study
 from tests.support.plan_inputs import evidence
 
@@ -33,7 +33,7 @@ def test_the_answer_comes_first_then_the_table(capsys):
     assert main(["plan", "--models", "8", "--spread", "0.4", "--width", "0.1", "-q"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    rows = plan(Numbers(8, 0.4)).rows_for(width=0.1).expected
+    rows = plan(AssumedInputs(8, 0.4)).rows_for(width=0.1).expected
     assert lines[0].startswith(
         f"To get intervals of ±0.05 (95 %) you need {rows.total:,} rows: {rows.rows[0]:.0f} a model."
     )
@@ -104,7 +104,7 @@ def test_a_pilot_of_three_rows_ends_with_code_4(files, tmp_path, capsys):
     assert main(command) == 4
     out, err = capsys.readouterr()
     assert out == ""
-    assert "few.parquet: 3 rows of 3 models show no spread" in err
+    assert "few.parquet: 3 rows of 3 models do not vary" in err
 
 
 def test_names_cannot_steer_the_terminal():

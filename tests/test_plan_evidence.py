@@ -11,14 +11,14 @@ from scipy.stats import chi2, multivariate_normal
 
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, EvidenceError
-from deconfound.plan import History, Pilot, Plan, from_pilot, load_history, plan
+from deconfound.plan import LogAndReplay, Pilot, Plan, from_pilot, load_log_and_replay, plan
 from deconfound.plan.beliefs import believed, given_spread
 from deconfound.plan.evidence import believable
 from deconfound.plan.forecast import typical
-from deconfound.plan.history import BELIEVED, KEPT, Seen, from_seen
+from deconfound.plan.from_log import BELIEVED, KEPT, Seen, from_seen
 from deconfound.plan.widths import choice_cost, widths
-from deconfound.value import powered
-from deconfound.value.own import Shares, moderated
+from deconfound.value import tuned_doubly_robust
+from deconfound.value.small_sample import Shares, moderated
 from tests.support.checking import make_study
 
 # --- beliefs ---
@@ -138,13 +138,13 @@ def test_uneven_weights_leave_fewer_rows():
 def test_a_small_pilot_pays_for_the_power_it_chose():
     """The moderated variance of the residuals at the chosen power, times the charge of ``best_power``."""
     pilot = simulated(45, seed=6, noise=0.05)
-    power = powered("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction).power
+    power = tuned_doubly_robust("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction).power
     assert power is not None
     shares = Shares.of(pilot.model, 3, np.ones(45), None)
     own = moderated(shares, shares.influence(pilot.outcome) - power * shares.influence(pilot.prediction), still=False)
     free = ((own.influence**2).sum(axis=0) + own.extra) / shares.size
-    assert from_pilot("abc", pilot).row == pytest.approx(free * choice_cost(shares.freedom))
-    assert (choice_cost(shares.freedom) > 1.01).all()
+    assert from_pilot("abc", pilot).row == pytest.approx(free * choice_cost(shares.df))
+    assert (choice_cost(shares.df) > 1.01).all()
 
 
 def test_no_variance_is_thought_possible_that_no_outcome_has():
@@ -167,7 +167,7 @@ def test_rows_that_share_a_user_count_for_less():
 def test_the_same_rows_planned_have_the_width_they_had():
     """A pilot planned at its own size gives back its own intervals, but for the median of 40 skewed rows."""
     pilot = simulated(120, seed=3)
-    values = powered("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction)
+    values = tuned_doubly_robust("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction)
     known = from_pilot("abc", pilot)
     rows = np.bincount(pilot.model).astype(float)
     interval = values.interval()
@@ -192,9 +192,9 @@ def test_a_model_without_pilot_rows_is_taken_to_vary_like_the_others():
 
 def test_outcomes_that_never_vary_cannot_be_planned_from():
     pilot = simulated(30)
-    with pytest.raises(EvidenceError, match="no spread to plan from"):
+    with pytest.raises(EvidenceError, match="do not vary"):
         from_pilot("abc", replace(pilot, outcome=np.ones(30)))
-    with pytest.raises(EvidenceError, match="no spread to plan from"):
+    with pytest.raises(EvidenceError, match="do not vary"):
         from_seen(("a", "b"), Seen(np.array([0, 1] * 5), np.ones(10), np.ones(10), np.ones((3, 2))))
 
 
@@ -237,22 +237,22 @@ def tables(outcomes: list[float]) -> dict[str, pa.Table]:
 
 def test_a_short_log_makes_a_plan_with_a_wide_range_and_three_rows_do_not():
     """Two rows that happen to be alike would promise an experiment of a dozen rows."""
-    short = plan(load_history(**tables([0.0, 1.0, 0.5, 0.25, 0.7, 0.1, 0.9, 0.3, 0.6, 0.2, 0.8, 0.4])))
+    short = plan(load_log_and_replay(**tables([0.0, 1.0, 0.5, 0.25, 0.7, 0.1, 0.9, 0.3, 0.6, 0.2, 0.8, 0.4])))
     assert np.isfinite(short.at(20).width).all()
     assert short.evidence.variance_range[0] < 1 / 1.5
     for few in ([0.0, 1.0, 1.0], [1.0] * 40):
-        with pytest.raises(EvidenceError, match="no spread to plan from"):
-            plan(load_history(**tables(few)))
+        with pytest.raises(EvidenceError, match="do not vary"):
+            plan(load_log_and_replay(**tables(few)))
 
 
 def test_whatever_is_wrong_with_the_tables_is_told():
     found = tables([0.0, 1.0, 1.0])
     with pytest.raises(DataError, match="only ant"):
-        load_history(log=found["log"], replay=found["replay"].slice(0, 1))
+        load_log_and_replay(log=found["log"], replay=found["replay"].slice(0, 1))
     with pytest.raises(DataError, match="outside"):
-        load_history(log=tables([0.0, 5.0])["log"], replay=found["replay"])
+        load_log_and_replay(log=tables([0.0, 5.0])["log"], replay=found["replay"])
     assert isinstance(
-        load_history(log=tables([0.0, 5.0])["log"], replay=found["replay"], outcome_range=(0, 5)), History
+        load_log_and_replay(log=tables([0.0, 5.0])["log"], replay=found["replay"], outcome_range=(0, 5)), LogAndReplay
     )
 
 
@@ -263,6 +263,6 @@ def rows_of(made: Plan) -> FloatArray:
 def test_a_study_with_a_pilot_and_its_log_alone_plan_alike_when_nothing_confounds():
     """The studies of ``checking`` have no confounding; a factor of three is what the log's stated range leaves."""
     study = make_study(seed=4)
-    piloted, logged = plan(study), plan(History(study.log, study.replay, study.models))
+    piloted, logged = plan(study), plan(LogAndReplay(study.log, study.replay, study.models))
     ratio = rows_of(piloted).sum() / rows_of(logged).sum()
     assert 1 / 3 < ratio < 3

@@ -13,13 +13,13 @@ from scipy.special import ndtr, ndtri, stdtrit
 from benchmarks import plan as benchmark_plan
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.linalg import one_blas_thread
-from deconfound.plan import Evidence, Numbers, plan
+from deconfound.plan import AssumedInputs, Evidence, plan
 from deconfound.plan.allocation import LEAST_SHARE, by_contest, by_spread, dealt, rows_needed
 from deconfound.plan.choosing import DRAWS, Chooser
 from deconfound.plan.forecast import Forecast, Goal
 from deconfound.plan.widths import choice_cost, half_widths, widths
-from deconfound.value.own import DISCOUNT, PRIOR_FREEDOM, Shares
-from deconfound.value.power import Parts, best_power
+from deconfound.value.control_variate import Parts, best_power
+from deconfound.value.small_sample import DISCOUNT, PRIOR_FREEDOM, Shares
 from tests.support.plan_inputs import evidence
 
 Z = float(ndtri(0.975))
@@ -38,17 +38,17 @@ def test_with_many_rows_a_width_is_the_textbook_one():
 def test_a_handful_of_rows_is_corrected_as_the_estimator_does_it():
     """Loops over models: moderation, degrees of freedom, t quantile, and the median of a skewed variance."""
     known, rows = evidence((0.04, 0.09, 0.01), (0.5, 0.5, 0.5)), [5, 8, 4]
-    freedom = [n - 1 for n in rows]
-    total = sum(freedom)
-    shared = sum(f * v for f, v in zip(freedom, known.row, strict=True)) / total
+    df = [n - 1 for n in rows]
+    total = sum(df)
+    shared = sum(f * v for f, v in zip(df, known.row, strict=True)) / total
     for a, n in enumerate(rows):
-        prior = min(PRIOR_FREEDOM, total - freedom[a])
-        wanted = (prior * shared + freedom[a] * known.row[a]) / (prior + freedom[a])
-        parts = [prior * freedom[b] / total / (prior + freedom[a]) * known.row[b] for b in range(3)]
-        parts[a] += freedom[a] / (prior + freedom[a]) * known.row[a]
-        effective = sum(parts) ** 2 / sum(p**2 / f for p, f in zip(parts, freedom, strict=True))
+        prior = min(PRIOR_FREEDOM, total - df[a])
+        wanted = (prior * shared + df[a] * known.row[a]) / (prior + df[a])
+        parts = [prior * df[b] / total / (prior + df[a]) * known.row[b] for b in range(3)]
+        parts[a] += df[a] / (prior + df[a]) * known.row[a]
+        effective = sum(parts) ** 2 / sum(p**2 / f for p, f in zip(parts, df, strict=True))
         middle = wanted / n * (1 - 2 / 9 / effective) ** 3
-        half = stdtrit(freedom[a] + DISCOUNT * prior, 0.975) * np.sqrt(middle)
+        half = stdtrit(df[a] + DISCOUNT * prior, 0.975) * np.sqrt(middle)
         found = half_widths(known, np.array(rows, dtype=float), 0, 0.95, helped=False)
         assert found[a] == pytest.approx(half, rel=1e-12)
 
@@ -122,7 +122,7 @@ def test_luck_that_all_models_share_costs_no_choice():
 
 
 def test_more_rows_choose_better():
-    made = plan(Numbers(8, 0.4))
+    made = plan(AssumedInputs(8, 0.4))
     steps = [line.expected for line in made.table()]
     for name in ("typical", "regret"):
         found = [getattr(step, name) for step in steps]
@@ -143,7 +143,7 @@ def forecast(known: Evidence) -> Forecast:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 8), st.floats(0.05, 0.5), st.floats(0.0, 0.9), st.floats(0.03, 0.6))
 def test_the_rows_found_do_and_fewer_do_not(models, spread, explained, wish):
-    made = forecast(Numbers(models, spread, explained).evidence())
+    made = forecast(AssumedInputs(models, spread, explained).evidence())
     goal, share = Goal("width", wish), np.full(models, 1 / models)
     rows = rows_needed(made, goal, share)
     assert rows is not None
@@ -186,7 +186,7 @@ def test_contenders_get_the_rows_and_stragglers_do_not():
 
 
 def test_equal_models_are_drawn_equally():
-    answer = plan(Numbers(4, 0.4)).rows_for(width=0.2, allocation="fewest")
+    answer = plan(AssumedInputs(4, 0.4)).rows_for(width=0.2, allocation="fewest")
     assert (answer.propensity == 0.25).all()
     assert answer.saved == 0.0
     assert answer.low is not None
@@ -215,7 +215,7 @@ def test_dealt_rows_are_whole_and_never_fewer_than_two():
 )
 def test_wishes_that_cannot_be_met_say_so(wish, error, words):
     with pytest.raises(error, match=words):
-        plan(Numbers(4, 0.4)).rows_for(**wish)
+        plan(AssumedInputs(4, 0.4)).rows_for(**wish)
 
 
 @pytest.mark.parametrize(
@@ -231,19 +231,19 @@ def test_wishes_that_cannot_be_met_say_so(wish, error, words):
 )
 def test_numbers_that_no_outcome_has_are_refused(numbers, words):
     with pytest.raises(UsageError, match=words):
-        Numbers(*numbers)
+        AssumedInputs(*numbers)
 
 
 @pytest.mark.parametrize("wrong", [{"level": 95}, {"elsewhere": -1}, {"within": 1.0}, {"seed": -1}])
 def test_plans_that_make_no_sense_are_refused(wrong):
     with pytest.raises(UsageError):
-        plan(Numbers(4, 0.4), **wrong)
+        plan(AssumedInputs(4, 0.4), **wrong)
 
 
 @pytest.mark.parametrize("rows", [0, float("nan"), float("inf"), np.array([5.0, 0.0, 5.0, 5.0])])
 def test_no_rows_are_no_experiment(rows):
     with pytest.raises(UsageError, match="at least one row"):
-        plan(Numbers(4, 0.4)).at(rows)
+        plan(AssumedInputs(4, 0.4)).at(rows)
 
 
 # --- plans come true ---

@@ -8,28 +8,33 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deconfound.calibration import UNSEEN, Calibration, calibrate, cross_calibrated
+from deconfound.decide.calibration import (
+    UNEXPLAINED_CONTEXT_SHARE,
+    Calibration,
+    cross_fitted_calibrated_q,
+    fit_calibration,
+)
+from deconfound.decide.recommendation import Policy
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.errors import UsageError
-from deconfound.features import Blocks
-from deconfound.material import Cells
-from deconfound.recommend import Policy
-from deconfound.report.summary import spans
+from deconfound.features import FeatureBlocks
+from deconfound.features.study_arrays import ReplayArrays
+from deconfound.report.text import spans
 from deconfound.reward import RewardFit
-from deconfound.value import Values, powered
+from deconfound.value import Values, tuned_doubly_robust
 
 MODELS = ("ant", "bee", "cat")
 TIGHT = np.zeros((3, 3))
 
 
-def cells(q: np.ndarray) -> Cells:
+def cells(q: np.ndarray) -> ReplayArrays:
     """Contexts whose only feature is the reward itself, each cell replayed in two draws around it."""
     contexts, models = q.shape
     draws = np.stack([q - 0.01, q + 0.01]).reshape(-1, 1)
-    blocks = Blocks(np.arange(len(draws)), None, draws / np.sqrt(2.0), None)
+    blocks = FeatureBlocks(np.arange(len(draws)), None, draws / np.sqrt(2.0), None)
     context = np.tile(np.repeat(np.arange(contexts), models), 2)
     names = tuple(f"c{i}" for i in range(contexts))
-    return Cells(blocks, names, context, np.tile(np.arange(models), 2 * contexts), models)
+    return ReplayArrays(blocks, names, context, np.tile(np.arange(models), 2 * contexts), models)
 
 
 def policy(slopes: list[float], covariance: np.ndarray = TIGHT) -> Policy:
@@ -165,8 +170,8 @@ def known_values() -> Values:
 def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
     q, model, outcome, propensity, cluster = trial()
     slope_of_one = RewardFit(0.0, phi_coef=np.array([1.0]))
-    found = calibrate(
-        known_values(), q, model, outcome, propensity, cluster, cells=cells(Q), reward=slope_of_one, balance=1.0
+    found = fit_calibration(
+        known_values(), q, model, outcome, propensity, cluster, cells=cells(Q), reward=slope_of_one, surface_share=1.0
     )
     deviation = q - q.mean(axis=0)
     shared = deviation.mean(axis=1)
@@ -182,8 +187,8 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
         meat += np.outer(pull, pull)
     error = np.sqrt((inverse @ meat @ inverse)[-1, -1] * len(groups) / (len(groups) - 5))
     assert (found.slope, found.slope_error) == pytest.approx((coef[-1], error))
-    assert found.unseen == pytest.approx(UNSEEN * (left @ weight @ left) / 55)
-    assert found.freedom == pytest.approx(np.full(3, min(20, len(groups) - 5)))
+    assert found.unseen == pytest.approx(UNEXPLAINED_CONTEXT_SHARE * (left @ weight @ left) / 55)
+    assert found.df == pytest.approx(np.full(3, min(20, len(groups) - 5)))
     assert found.average == pytest.approx(Q.mean(axis=0))
     assert found.centre == pytest.approx([0.5, 0.6, 0.7])
     assert found.noise == pytest.approx(np.full(3, 2 * 0.01**2))  # two draws, 0.01 to either side
@@ -193,7 +198,9 @@ def test_a_target_moves_the_average_that_leads_deviate_from():
     q, model, outcome, _, _ = trial()
     reward = RewardFit(0.0, phi_coef=np.array([1.0]))
     found = [
-        calibrate(known_values(), q, model, outcome, cells=cells(Q), reward=reward, balance=1.0, weight=weight)
+        fit_calibration(
+            known_values(), q, model, outcome, cells=cells(Q), reward=reward, surface_share=1.0, weight=weight
+        )
         for weight in (None, np.array([0.0, 3.0, 1.0]))
     ]
     assert found[1].average == pytest.approx(0.75 * Q[1] + 0.25 * Q[2])
@@ -203,15 +210,17 @@ def test_a_target_moves_the_average_that_leads_deviate_from():
 def test_one_draw_a_context_may_be_all_luck():
     q, model, outcome, propensity, cluster = trial()
     twice = cells(Q)
-    once = Cells(
-        Blocks(np.arange(9), None, Q.reshape(-1, 1) / np.sqrt(2), None),
+    once = ReplayArrays(
+        FeatureBlocks(np.arange(9), None, Q.reshape(-1, 1) / np.sqrt(2), None),
         twice.contexts,
         twice.context[:9],
         twice.model[:9],
         3,
     )
     reward = RewardFit(0.0, phi_coef=np.array([1.0]))
-    found = calibrate(known_values(), q, model, outcome, propensity, cluster, cells=once, reward=reward, balance=1.0)
+    found = fit_calibration(
+        known_values(), q, model, outcome, propensity, cluster, cells=once, reward=reward, surface_share=1.0
+    )
     assert found.noise == pytest.approx((Q - Q.mean(axis=1, keepdims=True)).var(axis=0))
 
 
@@ -219,8 +228,8 @@ def test_one_draw_a_context_may_be_all_luck():
 def test_too_few_rows_say_nothing_of_the_slope(rows):
     q, model, outcome, propensity, cluster = (part[:rows] for part in trial())
     reward = RewardFit(0.0, phi_coef=np.array([1.0]))
-    found = calibrate(
-        known_values(), q, model, outcome, propensity, cluster, cells=cells(Q), reward=reward, balance=1.0
+    found = fit_calibration(
+        known_values(), q, model, outcome, propensity, cluster, cells=cells(Q), reward=reward, surface_share=1.0
     )
     assert (found.slope, found.slope_error) == (0.0, np.inf)
     assert replace(policy([1.0, 1.0]), calibration=found).recommend(cells(Q), 0.95)[0].verdict == "cannot tell"
@@ -231,7 +240,9 @@ def test_a_reward_that_is_the_same_on_every_context_says_nothing_of_the_slope():
     reward = RewardFit(0.0, phi_coef=np.array([1.0]))
     flat = np.tile([0.2, 0.4, 0.6], (60, 1))
     assert (
-        calibrate(known_values(), flat, model, outcome, cells=cells(Q), reward=reward, balance=1.0).slope_error
+        fit_calibration(
+            known_values(), flat, model, outcome, cells=cells(Q), reward=reward, surface_share=1.0
+        ).slope_error
         == np.inf
     )
 
@@ -240,9 +251,9 @@ def test_a_calibration_refuses_what_is_no_number():
     q, model, outcome, _, _ = trial()
     reward = RewardFit(0.0, phi_coef=np.array([1.0]))
     with pytest.raises(UsageError, match="NaN"):
-        calibrate(known_values(), q * np.nan, model, outcome, cells=cells(Q), reward=reward, balance=1.0)
+        fit_calibration(known_values(), q * np.nan, model, outcome, cells=cells(Q), reward=reward, surface_share=1.0)
     with pytest.raises(UsageError, match="unseen"):
-        calibrate(known_values(), q, model, outcome, cells=cells(Q), reward=reward, balance=1.0, unseen=2.0)
+        fit_calibration(known_values(), q, model, outcome, cells=cells(Q), reward=reward, surface_share=1.0, unseen=2.0)
 
 
 def study(seed: int, borne_out: float) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -258,9 +269,9 @@ def study(seed: int, borne_out: float) -> tuple[tuple[int, int], tuple[int, int]
     worth = level + borne_out * (reward - level) + 0.06 * rng.normal(size=(rows, k))
     model = rng.integers(0, k, rows)
     outcome = worth[np.arange(rows), model] + 0.18 * rng.normal(size=rows)
-    values = powered(MODELS, reward, model, outcome, reward[np.arange(rows), model])
+    values = tuned_doubly_robust(MODELS, reward, model, outcome, reward[np.arange(rows), model])
     replayed, fit = cells(reward), RewardFit(0.0, phi_coef=np.array([1.0]))
-    known = calibrate(values, reward, model, outcome, cells=replayed, reward=fit, balance=1.0)
+    known = fit_calibration(values, reward, model, outcome, cells=replayed, reward=fit, surface_share=1.0)
     counts = []
     for policy in (Policy(MODELS, 1.0, fit, (fit,) * 20, values.covariance, c) for c in (known, None)):
         found = policy.recommend(replayed, 0.95)
@@ -301,11 +312,11 @@ def test_leads_are_calibrated_without_the_rows_they_are_for():
     chance, context = np.full(n, 1 / k), np.arange(n)
     folds = group_folds(context, 5, 0)
     weight = rng.uniform(0.2, 2.0, n)
-    found = cross_calibrated(MODELS, q, model, outcome, own, chance, context, folds=folds, weight=weight)
+    found = cross_fitted_calibrated_q(MODELS, q, model, outcome, own, chance, context, folds=folds, weight=weight)
     for fold in folds:
         at, held = fold.train, fold.held_out
         columns = (q[at], model[at], outcome[at], own[at], chance[at], context[at])
-        values = powered(MODELS, *columns, weight=weight[at])
+        values = tuned_doubly_robust(MODELS, *columns, weight=weight[at])
         deviation = q - weight[at] @ q[at] / weight[at].sum()
         shared = deviation.mean(axis=1)
         columns = np.column_stack([model[:, None] == np.arange(k), shared, deviation[np.arange(n), model] - shared])
@@ -313,6 +324,6 @@ def test_leads_are_calibrated_without_the_rows_they_are_for():
         np.testing.assert_allclose(found[held], values.estimate + np.clip(slope, 0, 1) * deviation[held])
     blind = outcome.copy()
     blind[folds[0].held_out] = 1 - blind[folds[0].held_out]
-    again = cross_calibrated(MODELS, q, model, blind, own, chance, context, folds=folds, weight=weight)
+    again = cross_fitted_calibrated_q(MODELS, q, model, blind, own, chance, context, folds=folds, weight=weight)
     np.testing.assert_array_equal(again[folds[0].held_out], found[folds[0].held_out])
     assert not np.allclose(again, found)

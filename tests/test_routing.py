@@ -10,38 +10,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import EvidenceError, UsageError
-from deconfound.routing import Routing, routing
-from deconfound.value import experiment_alone
+from deconfound.value import experiment_only
 
 MODELS = ("ant", "bee", "cat")
 FAINT = 1e-14  # differences that choose a model and are far too small to sharpen a value
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExperimentArrays:
     q: FloatArray
     model: IntArray
     outcome: FloatArray
     prediction: FloatArray
     propensity: FloatArray
 
-    def route(self, cost: FloatArray | None = None, level: float = 0.95) -> Routing:
+    def route(self, cost: FloatArray | None = None, level: float = 0.95) -> RoutingGain:
         t = self
-        return routing(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, cost=cost, level=level)
+        return routing_gain(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, cost=cost, level=level)
 
 
-def drawn(seed: int = 0, rows: int = 90, faint: bool = False) -> Trial:
+def drawn(seed: int = 0, rows: int = 90, faint: bool = False) -> ExperimentArrays:
     rng = np.random.default_rng(seed)
     q, model = rng.random((rows, 3)), rng.integers(0, 3, rows)
     outcome = np.clip(0.6 * q[np.arange(rows), model] + 0.4 * rng.random(rows), 0, 1)
     if faint:
         q = 0.5 + FAINT * q
-    return Trial(q, model, outcome, q[np.arange(rows), model], rng.uniform(0.2, 0.6, rows))
+    return ExperimentArrays(q, model, outcome, q[np.arange(rows), model], rng.uniform(0.2, 0.6, rows))
 
 
-def naive_gain(t: Trial, b: int) -> float:
+def naive_gain(t: ExperimentArrays, b: int) -> float:
     """Weighted mean outcomes of the policy and of b, over contexts where they differ, by loops."""
     sums = {"policy": [0.0, 0.0], "b": [0.0, 0.0]}
     differ = 0
@@ -71,10 +71,10 @@ def test_the_interval_is_built_from_the_contexts_where_the_policy_differs():
     for b in range(3):
         there = picked != b
         code = np.where(t.model == picked, 0, np.where(t.model == b, 1, 2))[there]
-        both = experiment_alone(("policy", "b"), code, t.outcome[there], t.propensity[there])
+        both = experiment_only(("policy", "b"), code, t.outcome[there], t.propensity[there])
         lead, share, rows = both.estimate[0] - both.estimate[1], there.mean(), len(picked)
-        variance, freedom = np.diag(both.covariance), both.freedom
-        free = variance.sum() ** 2 / (variance**2 / freedom).sum()
+        variance, df = np.diag(both.covariance), both.df
+        free = variance.sum() ** 2 / (variance**2 / df).sum()
         wobble = share * (1 - share) / (rows - 1)
         error = np.sqrt(share**2 * variance.sum() + (lead**2 + variance.sum()) * wobble)
         lows.append(share * lead - stats.t.ppf(0.975, free) * error)
@@ -94,11 +94,11 @@ def test_shares_rows_and_promise_are_counts_of_what_the_policy_does():
 
 def test_the_value_of_a_policy_that_picks_one_model_is_that_models():
     t = drawn()
-    constant = Trial(
+    constant = ExperimentArrays(
         np.tile([0.2, 0.7, 0.4], (90, 1)), t.model, t.outcome, np.array([0.2, 0.7, 0.4])[t.model], t.propensity
     )
     found = constant.route()
-    alone = experiment_alone(MODELS, t.model, t.outcome, t.propensity)
+    alone = experiment_only(MODELS, t.model, t.outcome, t.propensity)
     assert found.value == pytest.approx(alone.estimate[1], abs=1e-9)
     assert (found.verdict, found.share) == ("one model", (0.0, 1.0, 0.0))
     assert found.gain == pytest.approx(min(0.0, alone.estimate[1] - np.delete(alone.estimate, 1).max()), abs=1e-9)
@@ -111,7 +111,7 @@ def test_a_policy_that_no_row_follows_is_unknown():
     q[:, 2] = 1.0
     q[:10, 0] = 2.0
     model = np.full(30, 1)
-    found = routing(MODELS, q, model, np.linspace(0, 1, 30), np.zeros(30))
+    found = routing_gain(MODELS, q, model, np.linspace(0, 1, 30), np.zeros(30))
     assert found.rows == 0
     assert np.isnan(found.value)
     assert (found.value_low, found.value_high) == (0.0, 1.0)
@@ -134,7 +134,7 @@ def test_a_router_that_is_plainly_right_is_recommended():
     right, model = rng.integers(0, 3, 300), rng.integers(0, 3, 300)
     q = 0.2 + 0.6 * (right[:, None] == np.arange(3))
     outcome = (rng.random(300) < q[np.arange(300), model]).astype(float)
-    found = routing(MODELS, q, model, outcome, q[np.arange(300), model])
+    found = routing_gain(MODELS, q, model, outcome, q[np.arange(300), model])
     assert found.verdict == "route"
     assert found.low < 0.4 < found.high  # 0.8 against 0.2 + 0.6 / 3
     assert "gains" in found.sentence
@@ -146,7 +146,7 @@ def test_a_gain_below_its_worth_is_not_worth_a_router():
     model, q = rng.integers(0, 3, 600), rng.random((600, 3))
     q[:, 2] = -1.0
     outcome = np.where(model == 2, 0.1, 0.6) + 0.001 * rng.normal(size=600)
-    found = routing(MODELS, q, model, outcome, np.full(600, 0.5))
+    found = routing_gain(MODELS, q, model, outcome, np.full(600, 0.5))
     assert found.verdict == "one model"
     assert found.high < found.worth
 
@@ -172,9 +172,9 @@ def test_a_cost_decides_what_is_picked_and_is_paid():
 def test_names_and_order_do_not_matter(order, seed):
     t = drawn(seed, 40)
     place = np.argsort(order)
-    turned = Trial(t.q[:, order], place[t.model], t.outcome, t.prediction, t.propensity)
+    turned = ExperimentArrays(t.q[:, order], place[t.model], t.outcome, t.prediction, t.propensity)
     rows = np.random.default_rng(seed).permutation(40)
-    mixed = Trial(t.q[rows], t.model[rows], t.outcome[rows], t.prediction[rows], t.propensity[rows])
+    mixed = ExperimentArrays(t.q[rows], t.model[rows], t.outcome[rows], t.prediction[rows], t.propensity[rows])
     first = t.route()
     for other in (turned.route(), mixed.route()):
         assert (other.gain, other.low, other.high, other.value) == pytest.approx(
@@ -186,7 +186,7 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty():
     t = drawn(5, 40)
     twice = [np.concatenate([part, part]) for part in (t.q, t.model, t.outcome, t.prediction, t.propensity)]
     found, cluster = t.route(), np.tile(np.arange(40), 2)
-    again = routing(MODELS, *twice[:4], twice[4], cluster)
+    again = routing_gain(MODELS, *twice[:4], twice[4], cluster)
     assert (again.gain, again.low, again.high) == pytest.approx((found.gain, found.low, found.high), abs=0.02)
     assert (again.value_low, again.value_high) == pytest.approx((found.value_low, found.value_high), abs=0.005)
 
@@ -194,9 +194,9 @@ def test_copies_of_a_row_in_its_cluster_add_no_certainty():
 def test_a_weight_is_as_many_copies_in_one_cluster():
     t, weight = drawn(2), np.random.default_rng(0).integers(1, 4, 90)
     cluster = np.arange(90)
-    heavy = routing(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, cluster, weight=weight * 1.0)
+    heavy = routing_gain(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, cluster, weight=weight * 1.0)
     columns = (t.q, t.model, t.outcome, t.prediction, t.propensity, cluster)
-    copied = routing(MODELS, *(np.repeat(column, weight, axis=0) for column in columns))
+    copied = routing_gain(MODELS, *(np.repeat(column, weight, axis=0) for column in columns))
     for name in ("value", "gain", "low", "high", "value_low", "value_high", "promised", "share", "same"):
         assert getattr(heavy, name) == pytest.approx(getattr(copied, name), abs=1e-9), name
     assert heavy.gain != pytest.approx(t.route().gain, abs=1e-3)
@@ -209,11 +209,11 @@ def test_bad_input_is_refused():
     with pytest.raises(UsageError, match="cost"):
         t.route(np.array([1.0, 2.0]))
     with pytest.raises(UsageError, match="NaN"):
-        routing(MODELS, np.full((90, 3), np.nan), t.model, t.outcome, t.prediction)
+        routing_gain(MODELS, np.full((90, 3), np.nan), t.model, t.outcome, t.prediction)
     with pytest.raises(UsageError, match="propensity"):
-        routing(MODELS, t.q, t.model + 1, t.outcome, t.prediction)
+        routing_gain(MODELS, t.q, t.model + 1, t.outcome, t.prediction)
     with pytest.raises(EvidenceError, match="single"):
-        routing(MODELS, t.q[:1], t.model[:1], t.outcome[:1], t.prediction[:1])
+        routing_gain(MODELS, t.q[:1], t.model[:1], t.outcome[:1], t.prediction[:1])
 
 
 def covered(seed: int, seen: float, rows: int) -> tuple[bool, bool]:
@@ -231,7 +231,7 @@ def covered(seed: int, seen: float, rows: int) -> tuple[bool, bool]:
     truth = (worth[np.arange(rows, rows + many), picked] - worth[rows:, 0]).mean()
     model = rng.integers(0, 3, rows)
     outcome = (rng.random(rows) < worth[np.arange(rows), model]).astype(float)
-    found = routing(MODELS, q[:rows], model, outcome, q[np.arange(rows), model])
+    found = routing_gain(MODELS, q[:rows], model, outcome, q[np.arange(rows), model])
     return found.low <= truth <= found.high, found.low > truth
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from deconfound import design
-from deconfound.design import Rows, collapse, group_folds, linked
+from deconfound.design import Rows, connected_groups, group_folds, merge_duplicate_rows
 from deconfound.errors import UsageError
 from tests.support import naive
 from tests.support.random_rows import TALL, Pair, Shape, make, shuffled
@@ -76,7 +76,7 @@ def test_taking_rows_keeps_every_column_in_step(pair: Pair) -> None:
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_merging_equals_a_dictionary_of_rows(stored: bool, weighted: bool) -> None:
     log = make(replace(TALL, sparse=stored, weighted=weighted)).log
-    merged, group = collapse(log), naive.equal_rows(log)
+    merged, group = merge_duplicate_rows(log), naive.equal_rows(log)
     firsts = np.unique(group)
     assert len(merged) == len(firsts) < len(log)
     assert np.array_equal(naive.dense(merged.phi), naive.dense(log.phi)[firsts])
@@ -90,40 +90,40 @@ def test_merging_equals_a_dictionary_of_rows(stored: bool, weighted: bool) -> No
 
 def test_rows_that_differ_only_in_psi_stay_apart() -> None:
     rows = Rows(np.ones((3, 2)), psi=np.array([[1.0], [2.0], [1.0]]), outcome=np.array([0.0, 0.5, 1.0]))
-    merged = collapse(rows)
+    merged = merge_duplicate_rows(rows)
     assert merged.weights.tolist() == [2.0, 1.0]
     assert merged.outcomes.tolist() == [0.5, 0.5]
 
 
 def test_rows_with_the_same_projection_are_still_compared_entry_by_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A projection in which every row collides must cost merging, never correctness."""
-    monkeypatch.setattr(design, "projection", lambda matrix, seed: np.zeros(matrix.shape[0]))  # noqa: ARG005
+    monkeypatch.setattr(design.rows, "random_projection", lambda matrix, seed: np.zeros(matrix.shape[0]))  # noqa: ARG005
     for phi in (PHI, sparse.csr_matrix(PHI)):
-        merged = collapse(Rows(phi, outcome=np.arange(4.0) / 4))
+        merged = merge_duplicate_rows(Rows(phi, outcome=np.arange(4.0) / 4))
         assert len(merged) == 4
 
 
 def test_merged_rows_keep_a_context_they_share_and_drop_contexts_in_conflict() -> None:
     phi = np.array([[1.0], [1.0], [2.0]])
-    assert collapse(Rows(phi, context=np.array([7, 7, 8]))).context is not None
-    kept = collapse(Rows(phi, context=np.array([7, 7, 8]))).context
+    assert merge_duplicate_rows(Rows(phi, context=np.array([7, 7, 8]))).context is not None
+    kept = merge_duplicate_rows(Rows(phi, context=np.array([7, 7, 8]))).context
     assert kept is not None
     assert kept.tolist() == [7, 8]
-    assert collapse(Rows(phi, context=np.array([7, 9, 8]))).context is None
-    assert collapse(Rows(phi, model=np.array([1, 2, 3]))).model.tolist() == [-1, 3]
-    assert collapse(Rows(phi, model=np.array([2, 2, 3]))).model.tolist() == [2, 3]
+    assert merge_duplicate_rows(Rows(phi, context=np.array([7, 9, 8]))).context is None
+    assert merge_duplicate_rows(Rows(phi, model=np.array([1, 2, 3]))).model.tolist() == [-1, 3]
+    assert merge_duplicate_rows(Rows(phi, model=np.array([2, 2, 3]))).model.tolist() == [2, 3]
 
 
 def test_rows_without_repeats_come_back_untouched() -> None:
     rows = Rows(PHI, outcome=np.zeros(4), model=np.arange(4))
-    assert collapse(rows) is rows
+    assert merge_duplicate_rows(rows) is rows
 
 
 @given(seed=st.integers(0, 2**32 - 1), order=st.integers(0, 2**32 - 1))
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_merging_shuffled_rows_finds_the_same_rows(seed: int, order: int) -> None:
     log = make(Shape(features=3, proxies=2, unique=6, log=20, experiment=6, models=3), seed=seed).log
-    one, other = collapse(log), collapse(shuffled(log, order))
+    one, other = merge_duplicate_rows(log), merge_duplicate_rows(shuffled(log, order))
     assert sorted(zip(one.phi[:, 0], one.weights, np.round(one.outcomes, 12), strict=True)) == sorted(
         zip(other.phi[:, 0], other.weights, np.round(other.outcomes, 12), strict=True)
     )
@@ -157,7 +157,7 @@ def test_rows_are_linked_by_context_or_cluster_and_through_others():
     """Rows 0 and 3 share neither, but each shares something with row 1 or 2."""
     context = np.array([5, 5, 7, 7, 9, 9, 8, 6])
     cluster = np.array([0, 1, 1, 2, 3, 3, 4, 5])
-    group = linked(context, cluster)
+    group = connected_groups(context, cluster)
     assert len(set(group[:4])) == 1
     assert len({group[0], *group[4:]}) == 4
 
@@ -165,14 +165,16 @@ def test_rows_are_linked_by_context_or_cluster_and_through_others():
 def test_links_that_run_through_most_rows_leave_contexts_to_be_kept_whole():
     """Of a person with most rows contexts are kept whole, of the others they themselves."""
     context = np.array([0, 1, 2, 3, 3, 4, 5])
-    found = linked(context, np.array([0, 0, 0, 0, 0, 1, 1]))
+    found = connected_groups(context, np.array([0, 0, 0, 0, 0, 1, 1]))
     assert len(set(found)) == 5
     assert found[3] == found[4]
     assert found[5] == found[6]
-    assert len(set(linked(np.arange(6), np.array([0, 0, 0, 1, 2, 3])))) == 4
+    assert len(set(connected_groups(np.arange(6), np.array([0, 0, 0, 1, 2, 3])))) == 4
 
 
 def test_clusters_that_are_the_contexts_change_no_fold():
     context = np.random.default_rng(0).integers(3, 40, 60)
-    for one, other in zip(group_folds(context, 5, 2), group_folds(linked(context, context), 5, 2), strict=True):
+    for one, other in zip(
+        group_folds(context, 5, 2), group_folds(connected_groups(context, context), 5, 2), strict=True
+    ):
         np.testing.assert_array_equal(one.held_out, other.held_out)

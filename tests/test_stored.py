@@ -7,12 +7,12 @@ import pytest
 from deconfound_bench.outputs import hash_pairs
 from scipy import sparse
 
-from deconfound.design import Rows, collapse, stack
+from deconfound.design import Rows, merge_duplicate_rows, stack
+from deconfound.design.gram import gram_store_by_cholesky, gram_store_by_eigh
 from deconfound.linalg import ridge
-from deconfound.linalg.rational import RESIDUAL, rational_ritz
-from deconfound.reward import FAMILIES, Cvci, Sources
+from deconfound.linalg.rational_krylov import RESIDUAL, rational_ritz
+from deconfound.reward import FAMILIES, Cvci, TrainingData
 from deconfound.reward.cvci import POOLINGS
-from deconfound.stored import make_store, triangular_store
 from deconfound.tune import tune
 
 POOL, FRESH, COLUMNS = 90, 15, 400
@@ -29,7 +29,7 @@ def drawn():
     rng = np.random.default_rng(5)
     phi = features(rng, POOL + FRESH)
     kernel = (phi @ phi.T).toarray()
-    store, place = make_store(kernel[:POOL, :POOL])
+    store, place = gram_store_by_eigh(kernel[:POOL, :POOL])
     psi = rng.standard_normal((POOL + FRESH, 4))
     log, experiment = rng.integers(POOL, size=600), rng.integers(POOL, size=40)
     outcome, randomized = rng.random(600), rng.random(40)
@@ -50,7 +50,7 @@ def drawn():
 def test_coordinates_reproduce_every_inner_product():
     phi = features(np.random.default_rng(1), 50)
     kernel = (phi @ phi.T).toarray()
-    store, _ = make_store(kernel)
+    store, _ = gram_store_by_eigh(kernel)
     np.testing.assert_allclose(store.coordinates @ store.coordinates.T, kernel, atol=1e-13)
 
 
@@ -58,7 +58,7 @@ def test_a_triangular_store_is_the_same_store_in_another_basis():
     phi = features(np.random.default_rng(1), 50)
     doubled = sparse.vstack([phi, phi[:7]]).tocsr()
     kernel = (doubled @ doubled.T).toarray()
-    store = triangular_store(kernel)
+    store = gram_store_by_cholesky(kernel)
     assert store.coordinates.shape == (57, 50)
     np.testing.assert_allclose(store.coordinates @ store.coordinates.T, kernel, atol=1e-12)
 
@@ -66,7 +66,7 @@ def test_a_triangular_store_is_the_same_store_in_another_basis():
 def test_a_pool_with_equal_rows_has_a_store_of_lower_rank():
     phi = features(np.random.default_rng(1), 20)
     doubled = sparse.vstack([phi, phi]).tocsr()
-    store, _ = make_store((doubled @ doubled.T).toarray())
+    store, _ = gram_store_by_eigh((doubled @ doubled.T).toarray())
     assert store.coordinates.shape == (40, 20)
 
 
@@ -85,7 +85,7 @@ def test_a_large_store_goes_through_the_rational_basis_and_agrees(drawn, monkeyp
     (log, experiment, fresh), (stored_log, stored_experiment, stored_fresh) = drawn
     family = FAMILIES[[one.name for one in FAMILIES].index("cvci")]
     expected = tune(family(), log, experiment)
-    monkeypatch.setattr("deconfound.linalg.factored.STORED", 10)
+    monkeypatch.setattr("deconfound.linalg.factorization.STORED", 10)
     found = tune(family(), stored_log, stored_experiment)
     assert found.estimator == expected.estimator
     np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
@@ -152,7 +152,7 @@ def long_log():
     phi = sparse.csr_matrix((np.ones(words.size), (np.repeat(np.arange(500), 60), words.ravel())), shape=(500, 2000))
     phi = sparse.csr_matrix(phi / np.sqrt(phi.multiply(phi).sum(axis=1)))
     kernel = (phi @ phi.T).toarray()
-    store, place = make_store(kernel[:450, :450])
+    store, place = gram_store_by_eigh(kernel[:450, :450])
     psi = rng.standard_normal((500, 3))
     liking = 1.0 / (1.0 + np.exp(-8.0 * (phi @ rng.standard_normal(2000)) - psi[:, 0]))
     index = rng.choice(450, size=20_000, p=rng.dirichlet(np.ones(450)))
@@ -173,12 +173,12 @@ def test_predictions_from_the_rational_basis_are_those_of_the_full_eigendecompos
     every = np.arange(len(experiment))
 
     def predictions():
-        prepared = Cvci.prepare(Sources(log, experiment), candidates)
+        prepared = Cvci.prepare(TrainingData(log, experiment), candidates)
         prepared.predict(candidates[0], [every])
         return [prepared.fit(one, every).predict(fresh) for one in candidates]
 
     exact = predictions()
-    monkeypatch.setattr("deconfound.linalg.factored.STORED", 10)
+    monkeypatch.setattr("deconfound.linalg.factorization.STORED", 10)
     found = predictions()
     assert not np.array_equal(found, exact)
     np.testing.assert_allclose(found, exact, atol=1e-6)
@@ -204,7 +204,7 @@ def test_a_decomposition_is_made_again_only_for_other_rows_or_weights(drawn, mon
 
 def test_collapsing_stored_rows_merges_by_place(drawn):
     (log, _, _), (stored_log, _, _) = drawn
-    plain, stored = collapse(log), collapse(stored_log)
+    plain, stored = merge_duplicate_rows(log), merge_duplicate_rows(stored_log)
     assert len(plain) == len(stored) == len(np.unique(stored_log.phi.index))
     np.testing.assert_allclose(np.sort(plain.outcomes), np.sort(stored.outcomes))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from deconfound.features import SURFACE
 from deconfound.features.surface import surface
 from deconfound.features.texts import read_texts
-from deconfound.features.words import MAX_TEXT, split
+from deconfound.features.tokenize import MAX_TEXT, split
 
 NAMES = [name for name, _ in SURFACE]
 # A small alphabet makes texts share words, repeat themselves and look formatted; the rest is anything Arrow can hold.

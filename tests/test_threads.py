@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg
 from threadpoolctl import threadpool_info
 
-from deconfound.linalg import in_threads, one_blas_thread, ridge, threads
+from deconfound.linalg import one_blas_thread, parallel_map, ridge, threads
 from deconfound.reward import Cvci
 from deconfound.tune import tune
 from tests.support.random_rows import TALL, make
@@ -47,24 +47,24 @@ def test_every_entry_to_the_kernels_limits_blas(entry, monkeypatch):
 
 
 def test_results_come_in_the_order_of_the_items_and_errors_come_through():
-    assert in_threads(lambda x: x * x, range(50)) == [x * x for x in range(50)]
+    assert parallel_map(lambda x: x * x, range(50)) == [x * x for x in range(50)]
     with pytest.raises(ZeroDivisionError):
-        in_threads(lambda x: 1 // x, [1, 0, 2])
+        parallel_map(lambda x: 1 // x, [1, 0, 2])
 
 
 def test_tiles_that_ask_for_threads_again_do_not_wait_for_ever():
-    nested = in_threads(lambda x: in_threads(lambda y: x + y, range(4)), range(8))
+    nested = parallel_map(lambda x: parallel_map(lambda y: x + y, range(4)), range(8))
     assert nested == [[x + y for y in range(4)] for x in range(8)]
 
 
 def _in_child(queue: multiprocessing.queues.Queue[list[int]]) -> None:
-    queue.put(in_threads(lambda x: x + 1, range(4)))
+    queue.put(parallel_map(lambda x: x + 1, range(4)))
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # the very thing Python warns of
 def test_a_forked_child_starts_threads_of_its_own():
     """The child inherits the parent's pool without its threads."""
-    in_threads(lambda x: x, range(4))
+    parallel_map(lambda x: x, range(4))
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_in_child, args=(queue,))
@@ -77,6 +77,6 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
     rng = np.random.default_rng(0)
     features, targets = rng.standard_normal((9000, 12)), rng.random(9000)
     many = ridge(features, targets, 1.0)
-    monkeypatch.setattr(threads, "workers", lambda: 1)
+    monkeypatch.setattr(threads, "thread_count", lambda: 1)
     alone = ridge(features, targets, 1.0)
     np.testing.assert_array_equal(many.coef, alone.coef)

@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import UsageError
-from deconfound.linalg import factored
+from deconfound.linalg import factorization
 from deconfound.reward import (
     FAMILIES,
     VARIANTS,
@@ -21,9 +21,9 @@ from deconfound.reward import (
     Grounded,
     GroundedAnchor,
     GroundedLinear,
-    Sources,
+    TrainingData,
 )
-from deconfound.tune import Validation, best_candidate, choose, tune
+from deconfound.tune import Validation, best_candidate, tune, tune_subsets
 from tests.support import naive
 from tests.support.random_rows import TALL, WIDE, Pair, Shape, make, shuffled
 
@@ -53,7 +53,7 @@ def test_losses_equal_those_of_a_plain_loop(candidates: Any, shape: Shape, store
     for by, group in (("model", experiment.model), ("sample", experiment.context)):
         tuned = tune(candidates[0], log, experiment, by=by, seed=7, candidates=candidates)  # type: ignore[arg-type]
         cuts = group_folds(group, 5, seed=7)
-        twin = naive.tuned_losses(candidates, log, experiment, cuts, by_model=by == "model")
+        twin = naive.tuned_losses(candidates, log, experiment, cuts, model_effect=by == "model")
         np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=AGREE)
         assert tuned.mode == by
         assert tuned.estimator == candidates[int(np.argmin(twin))]
@@ -64,13 +64,13 @@ def test_losses_equal_those_of_a_plain_loop(candidates: Any, shape: Shape, store
 def test_losses_hold_on_the_large_problem_paths(
     limits: tuple[int, int], shape: Shape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(factored, "EXACT", limits[0])
-    monkeypatch.setattr(factored, "EXPLICIT", limits[1])
+    monkeypatch.setattr(factorization, "EXACT", limits[0])
+    monkeypatch.setattr(factorization, "EXPLICIT", limits[1])
     pair = make(replace(shape, sparse=True), seed=5)
     candidates = tuple(Cvci(pooling, p) for p in (1e-3, 1e-1) for pooling in (0.0, 0.05, 0.5, 1.0))
     assert pair.experiment.model is not None
     cuts = group_folds(pair.experiment.model, 5, seed=0)
-    twin = naive.tuned_losses(candidates, pair.log, pair.experiment, cuts, by_model=True)
+    twin = naive.tuned_losses(candidates, pair.log, pair.experiment, cuts, model_effect=True)
     found = tune(Cvci(), pair.log, pair.experiment, candidates=candidates).losses
     np.testing.assert_allclose(found, twin, rtol=0, atol=1e-8)
 
@@ -79,7 +79,7 @@ def test_the_whole_grid_of_cvci_equals_a_plain_loop(pair: Pair) -> None:
     tuned = tune(Cvci(), pair.log, pair.experiment, folds=3, seed=1)
     assert pair.experiment.model is not None
     cuts = group_folds(pair.experiment.model, 3, seed=1)
-    twin = naive.tuned_losses(Cvci().grid(), pair.log, pair.experiment, cuts, by_model=True)
+    twin = naive.tuned_losses(Cvci().grid(), pair.log, pair.experiment, cuts, model_effect=True)
     assert len(tuned.candidates) == 63
     np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=AGREE)
 
@@ -92,7 +92,7 @@ class Guess:
     learns_from_experiment: ClassVar[bool] = False
     level: float = 0.5
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.level,)
 
 
@@ -115,7 +115,7 @@ def tried(experiment: Rows, by: Any, folds: int = 5, among: IntArray | None = No
     prepared: Any = Guesses(len(experiment))
     several: Any = (Guess(0.0), Guess(0.5))
     picked = np.arange(len(experiment)) if among is None else among
-    return prepared, choose(prepared, several, DEFAULT, experiment, [picked], Validation(folds, by))[0]
+    return prepared, tune_subsets(prepared, several, DEFAULT, experiment, [picked], Validation(folds, by))[0]
 
 
 def small(model: list[int], outcome: list[float], context: list[int] | None = None) -> Rows:
@@ -213,8 +213,8 @@ def test_an_unknown_way_of_cutting_is_refused() -> None:
 def test_tuning_many_subsets_at_once_is_tuning_each_alone(pair: Pair) -> None:
     subsets = [np.arange(0, len(pair.experiment), 2), np.arange(9), np.arange(len(pair.experiment)), np.array([2])]
     candidates = (Cvci(0.2, 0.1), Cvci(0.8, 0.01))
-    prepared = Cvci.prepare(Sources(pair.log, pair.experiment), candidates)
-    together = choose(prepared, candidates, Cvci(), pair.experiment, subsets, Validation(4, "model", 5))
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), candidates)
+    together = tune_subsets(prepared, candidates, Cvci(), pair.experiment, subsets, Validation(4, "model", 5))
     for subset, found in zip(subsets, together, strict=True):
         alone = tune(Cvci(), pair.log, pair.experiment.take(subset), 4, seed=5, candidates=candidates)
         assert (found.mode, found.estimator) == (alone.mode, alone.estimator)
@@ -229,7 +229,7 @@ def test_ties_go_to_the_more_regularized_candidate(family: Any) -> None:
     log = replace(pair.log, outcome=np.full(len(pair.log), 0.5))
     experiment = replace(pair.experiment, outcome=np.full(len(pair.experiment), 0.5))
     chosen = tune(family(), log, experiment).estimator
-    assert chosen == max(family().grid(), key=lambda candidate: candidate.rigidity())
+    assert chosen == max(family().grid(), key=lambda candidate: candidate.regularization_order())
     if family in (Cvci, CvciResidual):
         assert (chosen.penalty, chosen.pooling) == (max(c.penalty for c in family().grid()), 1.0)
     if family in (Grounded, GroundedLinear):

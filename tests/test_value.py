@@ -116,7 +116,7 @@ def test_a_contrast_takes_its_error_from_the_covariance() -> None:
     half = norm.ppf(0.95) * found.error
     assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half))
     assert found.p_value == pytest.approx(2 * norm.sf(0.1 / found.error))
-    assert not found.told_apart
+    assert not found.significant
     back = values.contrast("bee", "ant", level=0.9)
     assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
 
@@ -126,14 +126,14 @@ def test_models_that_share_their_luck_are_told_apart_where_separate_intervals_ov
     values = direct(("ant", "bee"), np.column_stack([luck + 0.02, luck + 0.01 * np.sin(np.arange(50))]))
     low, high = values.interval()[0, 0], values.interval()[1, 1]
     assert low < high
-    assert values.contrast("ant", "bee").told_apart
+    assert values.contrast("ant", "bee").significant
 
 
 def test_the_same_model_against_itself_differs_by_nothing() -> None:
     t = table()
     found = direct(MODELS, t.q).contrast("bee", "bee")
     assert (found.difference, found.error, found.p_value) == (0.0, 0.0, 1.0)
-    assert not found.told_apart
+    assert not found.significant
 
 
 def test_intervals_stay_inside_the_unit_interval_and_grow_with_their_level() -> None:
@@ -169,7 +169,7 @@ def test_a_single_cluster_says_nothing_about_any_error() -> None:
     assert found.interval().tolist() == [[0.0, 1.0]] * 3
     against = found.contrast("ant", "bee")
     assert (against.low, against.high) == (-1.0, 1.0)
-    assert not against.told_apart
+    assert not against.significant
 
 
 def test_what_cannot_be_a_value_is_refused() -> None:
@@ -262,8 +262,8 @@ def test_refits_add_their_own_spread_to_that_of_the_contexts() -> None:
     np.testing.assert_allclose(found.estimate, plain.estimate)
     np.testing.assert_allclose(found.covariance, plain.covariance + np.cov(refits.T), atol=1e-15)
     contexts, fitted = plain.error[0] ** 2, refits[:, 0].var(ddof=1)
-    assert found.freedom is not None
-    assert found.freedom[0] == pytest.approx((contexts + fitted) ** 2 / (contexts**2 / 39 + fitted**2 / 19))
+    assert found.df is not None
+    assert found.df[0] == pytest.approx((contexts + fitted) ** 2 / (contexts**2 / 39 + fitted**2 / 19))
     assert (found.half_width() > plain.half_width()).all()
 
 

@@ -20,22 +20,22 @@ ERROR = 0.03
 TOLERANCE = 6 * np.sqrt(0.05 * 0.95 / DRAWS)
 
 
-def independent(estimate: list[float], error: float = ERROR, freedom: float | None = None) -> Values:
+def independent(estimate: list[float], error: float = ERROR, df: float | None = None) -> Values:
     k = len(estimate)
-    known = None if freedom is None else np.full(k, freedom)
+    known = None if df is None else np.full(k, df)
     return Values(MODELS[:k], np.array(estimate), error**2 * np.eye(k), "by hand", known)
 
 
-def coverage_of(half: float, k: int, freedom: float = np.inf) -> float:
-    return float((1 - 2 * t.sf(half, freedom)) ** k)
+def coverage_of(half: float, k: int, df: float = np.inf) -> float:
+    return float((1 - 2 * t.sf(half, df)) ** k)
 
 
-@pytest.mark.parametrize("freedom", [None, 3.0, 40.0])
+@pytest.mark.parametrize("df", [None, 3.0, 40.0])
 @pytest.mark.parametrize("k", [1, 2, 8])
-def test_unrelated_errors_widen_by_the_power_of_their_number(k: int, freedom: float | None) -> None:
-    values = independent([0.5] * k, 0.01, freedom)
+def test_unrelated_errors_widen_by_the_power_of_their_number(k: int, df: float | None) -> None:
+    values = independent([0.5] * k, 0.01, df)
     half = values.half_width(0.95, simultaneous=True)[0] / 0.01
-    assert coverage_of(half, k, np.inf if freedom is None else freedom) == pytest.approx(0.95, abs=TOLERANCE)
+    assert coverage_of(half, k, np.inf if df is None else df) == pytest.approx(0.95, abs=TOLERANCE)
 
 
 def test_errors_that_move_as_one_are_no_wider_than_a_single_one() -> None:
@@ -66,9 +66,9 @@ def test_thousands_of_models_get_a_safe_bound_at_once() -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(z=st.floats(-8, 8), freedom=st.floats(1, 1e6))
-def test_normal_and_t_quantiles_are_inverse(z: float, freedom: float) -> None:
-    one = np.array([freedom])
+@given(z=st.floats(-8, 8), df=st.floats(1, 1e6))
+def test_normal_and_t_quantiles_are_inverse(z: float, df: float) -> None:
+    one = np.array([df])
     assert normal_equivalent(t_quantile(z, one), one)[0] == pytest.approx(z, abs=1e-6)
 
 
@@ -89,7 +89,7 @@ def test_all_pairs_agree_with_tukey() -> None:
         assert c.p_value == pytest.approx(expected, abs=6 * np.sqrt(0.25 / DRAWS))
         half = float(studentized_range.ppf(0.95, 4, np.inf)) * ERROR
         assert c.high - c.difference == pytest.approx(half, rel=0.015)
-        assert c.told_apart == (c.p_value < 0.05)
+        assert c.significant == (c.p_value < 0.05)
 
 
 def test_tiny_p_values_do_not_end_where_the_draws_do() -> None:
@@ -98,7 +98,7 @@ def test_tiny_p_values_do_not_end_where_the_draws_do() -> None:
 
 
 def test_each_pair_is_the_single_contrast_made_wider() -> None:
-    values = independent([0.60, 0.55, 0.48, 0.42], freedom=6.0)
+    values = independent([0.60, 0.55, 0.48, 0.42], df=6.0)
     for c in values.contrasts():
         one = values.contrast(c.better, c.worse)
         assert (one.difference, one.error) == (c.difference, c.error)

@@ -9,9 +9,9 @@ import pytest
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value import Values, direct, experiment_alone, powered
-from deconfound.value.own import DISCOUNT, LOPSIDED, PRIOR_FREEDOM
-from deconfound.value.power import COMMON, MOST_POWER
+from deconfound.value import Values, direct, experiment_only, tuned_doubly_robust
+from deconfound.value.control_variate import COMMON, MOST_POWER
+from deconfound.value.small_sample import DISCOUNT, LOPSIDED, PRIOR_FREEDOM
 
 MODELS = ("ant", "bee", "cat")
 
@@ -31,7 +31,7 @@ class Drawn:
     def values(self, *, elsewhere: FloatArray | None = None, power: float | None = None) -> Values:
         t = self
         given = (MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, t.cluster)
-        return powered(*given, elsewhere=elsewhere, weight=t.weight, power=power)
+        return tuned_doubly_robust(*given, elsewhere=elsewhere, weight=t.weight, power=power)
 
 
 def drawn(seed: int = 0, rows: int = 60, quality: float = 1.0) -> Drawn:
@@ -57,7 +57,7 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
     known = effective + len(elsewhere)
     average, estimate = np.zeros(3), np.zeros(3)
     own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
-    size, cubes, freedom, variance, lopsided = (np.zeros(3) for _ in range(5))
+    size, cubes, df, variance, lopsided = (np.zeros(3) for _ in range(5))
     groups = len(names) + len(elsewhere)
     for a in range(3):
         inside = sum(t.weight[j] * t.q[j, a] for j in range(rows)) / t.weight.sum()
@@ -77,15 +77,15 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
             context[g, a] = moved * np.sqrt(groups / (groups - 1))
             size[a] += held**2
             cubes[a] += held**3
-            freedom[a] += held**4
+            df[a] += held**4
         variance[a] = (own[:, a] ** 2).sum() / size[a]
         skew = ((own[:, a] ** 3).sum() / cubes[a]) ** 2 / variance[a] ** 3
-        freedom[a] = size[a] ** 2 / freedom[a] - 1
-        mine_alone = freedom[a] / (freedom[a] + PRIOR_FREEDOM)
-        lopsided[a] = 1 / (mine_alone * LOPSIDED * skew / (freedom[a] + 1) + 1 / freedom[a])
-    shared = (freedom * variance).sum() / freedom.sum()
-    prior = np.minimum(PRIOR_FREEDOM, freedom.sum() - freedom)
-    wanted = (prior * shared + freedom * variance) / (prior + freedom)
+        df[a] = size[a] ** 2 / df[a] - 1
+        mine_alone = df[a] / (df[a] + PRIOR_FREEDOM)
+        lopsided[a] = 1 / (mine_alone * LOPSIDED * skew / (df[a] + 1) + 1 / df[a])
+    shared = (df * variance).sum() / df.sum()
+    prior = np.minimum(PRIOR_FREEDOM, df.sum() - df)
+    wanted = (prior * shared + df * variance) / (prior + df)
     total = own * np.sqrt(np.minimum(wanted / variance, 1)) + power * context
     covariance = total.T @ total + np.diag(np.maximum(wanted - variance, 0) * size)
     beyond = np.zeros((3, 3))
@@ -101,17 +101,17 @@ def naive(t: Drawn, power: float, elsewhere: FloatArray) -> tuple[FloatArray, Fl
 @pytest.mark.parametrize("beyond", [0, 25])
 def test_powered_equals_a_naive_loop(power: float, beyond: int) -> None:
     t, elsewhere = drawn(), np.random.default_rng(9).random((beyond, 3))
-    estimate, covariance, freedom = naive(t, power, elsewhere)
+    estimate, covariance, df = naive(t, power, elsewhere)
     found = t.values(elsewhere=elsewhere, power=power)
     np.testing.assert_allclose(found.estimate, estimate, atol=1e-12)
     np.testing.assert_allclose(found.covariance, covariance, atol=1e-12)
-    np.testing.assert_allclose(found.freedom, freedom, rtol=1e-10)
+    np.testing.assert_allclose(found.df, df, rtol=1e-10)
 
 
 def test_no_power_is_the_experiment_alone_to_the_last_bit() -> None:
     t = drawn()
     found = t.values(power=0.0)
-    alone = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster, weight=t.weight)
+    alone = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster, weight=t.weight)
     for one, other in ((found.estimate, alone.estimate), (found.covariance, alone.covariance)):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(found.interval(), alone.interval())
@@ -120,13 +120,13 @@ def test_no_power_is_the_experiment_alone_to_the_last_bit() -> None:
 def test_the_experiment_alone_is_a_weighted_mean_with_a_textbook_error_where_rows_are_many() -> None:
     """Even propensities, no clusters: s^2 / n, with s^2 the usual one but for PRIOR_FREEDOM rows of the shared one."""
     t = plain(drawn(rows=6000))
-    found = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+    found = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster)
     for a in range(3):
         mine = t.outcome[t.model == a]
         assert found.estimate[a] == pytest.approx(mine.mean())
         assert found.error[a] == pytest.approx(mine.std(ddof=1) / np.sqrt(len(mine)), rel=1e-3)
-    assert found.freedom is not None
-    np.testing.assert_allclose(found.freedom, np.bincount(t.model) - 1 + DISCOUNT * PRIOR_FREEDOM, rtol=0.01)
+    assert found.df is not None
+    np.testing.assert_allclose(found.df, np.bincount(t.model) - 1 + DISCOUNT * PRIOR_FREEDOM, rtol=0.01)
 
 
 def test_the_chosen_power_makes_the_summed_variance_least() -> None:
@@ -148,11 +148,11 @@ def test_the_chosen_power_makes_the_summed_variance_least() -> None:
     best = -slope / (2 * square)
     found = t.values()
     assert found.power is not None
-    freedom = h - 1
+    df = h - 1
     assert 0 < best < MOST_POWER
     # Each model's own power weighs freedom / (freedom + COMMON), about a fifth here.
-    assert np.abs(found.power - best).max() < 0.4 * (freedom / (freedom + COMMON)).max() * best + 1e-9
-    pulled = (found.power * (freedom + COMMON)).sum() / (freedom + COMMON).sum()
+    assert np.abs(found.power - best).max() < 0.4 * (df / (df + COMMON)).max() * best + 1e-9
+    pulled = (found.power * (df + COMMON)).sum() / (df + COMMON).sum()
     assert pulled == pytest.approx(best, rel=0.1)
 
 
@@ -174,7 +174,7 @@ def test_a_reward_that_does_not_help_leaves_the_experiment_alone(bad: str) -> No
     q = {"noise": rng.random((90, 3)), "upside down": 1 - t.q, "constant": np.full((90, 3), 0.4)}[bad]
     prediction = q[np.arange(90), t.model] if bad != "upside down" else 1 - t.prediction
     found = replace(t, q=q, prediction=prediction).values()
-    alone = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+    alone = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster)
     assert found.power is not None
     assert (found.power <= 0.05).all()
     assert np.median(found.half_width()) <= np.median(alone.half_width())
@@ -183,7 +183,7 @@ def test_a_reward_that_does_not_help_leaves_the_experiment_alone(bad: str) -> No
 def test_a_good_reward_narrows_and_contexts_elsewhere_narrow_further() -> None:
     t = plain(drawn(rows=90))
     elsewhere = np.random.default_rng(5).random((5000, 3))
-    alone = experiment_alone(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+    alone = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster)
     found, more = t.values(), t.values(elsewhere=elsewhere)
     assert (found.half_width() < 0.9 * alone.half_width()).all()
     assert (more.half_width() < found.half_width()).all()
@@ -216,7 +216,7 @@ def test_weights_of_nothing_leave_rows_out_and_their_scale_does_not_matter() -> 
 def test_five_thumbs_up_are_not_a_certainty() -> None:
     model = np.repeat(np.arange(3), 5)
     outcome = np.concatenate([np.ones(5), [0, 1, 1, 0, 1], [0, 0, 1, 0, 0]]).astype(np.float64)
-    found = experiment_alone(MODELS, model, outcome, np.full(15, 1 / 3))
+    found = experiment_only(MODELS, model, outcome, np.full(15, 1 / 3))
     low, high = found.interval()[0]
     assert high == 1.0
     assert 0.5 < low < 0.85
@@ -228,7 +228,7 @@ def test_outcomes_that_never_vary_leave_the_rule_of_three(rows: int) -> None:
     """n equal outcomes exclude chances beyond 3.7 / n at level 95 %; the interval must not claim more."""
     model = np.repeat(np.arange(3), rows)
     for outcome in (np.ones(3 * rows), (model == 1).astype(np.float64)):
-        found = experiment_alone(MODELS, model, outcome, np.full(3 * rows, 1 / 3))
+        found = experiment_only(MODELS, model, outcome, np.full(3 * rows, 1 / 3))
         assert (np.ptp(found.interval(), axis=1) >= min(1 - 0.025 ** (1 / rows), 1.0)).all()
         assert (np.ptp(found.interval(), axis=1) <= 6 / rows + 0.05).all() or rows == 5
 
@@ -244,8 +244,8 @@ def test_too_few_rows_have_no_known_error(case: str) -> None:
         cluster = np.where(model == 2, 99, cluster)
     q = np.full((rows, 3), 0.5)
     for found in (
-        experiment_alone(MODELS, model, outcome, np.full(rows, 1 / 3), cluster),
-        powered(MODELS, q, model, outcome, np.full(rows, 0.5), cluster=cluster),
+        experiment_only(MODELS, model, outcome, np.full(rows, 1 / 3), cluster),
+        tuned_doubly_robust(MODELS, q, model, outcome, np.full(rows, 0.5), cluster=cluster),
     ):
         assert np.isinf(found.error[2])
         assert found.interval()[2].tolist() == [0.0, 1.0]
@@ -278,7 +278,7 @@ def test_rare_outcomes_leave_fewer_degrees_of_freedom() -> None:
     model = np.repeat(np.arange(3), 100)
     rare = np.tile(np.arange(100) < 10, 3).astype(np.float64)
     even = np.tile(np.arange(100) < 50, 3).astype(np.float64)
-    few, all_of_them = (experiment_alone(MODELS, model, y, np.full(300, 1 / 3)).freedom for y in (rare, even))
+    few, all_of_them = (experiment_only(MODELS, model, y, np.full(300, 1 / 3)).df for y in (rare, even))
     assert few is not None
     assert all_of_them is not None
     skewed = 99 / (99 + PRIOR_FREEDOM) * LOPSIDED * 0.64 / 0.09 / 100
@@ -290,28 +290,28 @@ def test_rare_outcomes_leave_fewer_degrees_of_freedom() -> None:
 def test_outcomes_that_never_vary_are_not_skewed_by_rounding(rows: int) -> None:
     model, outcome = np.repeat([0, 1, 2], rows), np.random.default_rng(0).random(3 * rows)
     outcome[:rows] = 0.3
-    found = experiment_alone(MODELS, model, outcome)
-    assert found.freedom is not None
-    assert found.freedom[0] == pytest.approx(rows - 1 + DISCOUNT * PRIOR_FREEDOM)
+    found = experiment_only(MODELS, model, outcome)
+    assert found.df is not None
+    assert found.df[0] == pytest.approx(rows - 1 + DISCOUNT * PRIOR_FREEDOM)
 
 
 def test_a_single_row_or_cluster_knows_nothing_and_no_row_is_refused() -> None:
     t = drawn()
-    one = powered(MODELS, t.q[:1], t.model[:1], t.outcome[:1], t.prediction[:1])
-    together = powered(MODELS, t.q, t.model, t.outcome, t.prediction, cluster=np.zeros(60, dtype=np.int64))
+    one = tuned_doubly_robust(MODELS, t.q[:1], t.model[:1], t.outcome[:1], t.prediction[:1])
+    together = tuned_doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, cluster=np.zeros(60, dtype=np.int64))
     for found in (one, together):
         assert found.interval().tolist() == [[0.0, 1.0]] * 3
         assert set(found.best_set()) == set(MODELS)
     with pytest.raises(UsageError, match="no rows"):
-        experiment_alone(MODELS, t.model[:0], t.outcome[:0], t.propensity[:0])
+        experiment_only(MODELS, t.model[:0], t.outcome[:0], t.propensity[:0])
 
 
 def test_rows_of_models_that_are_not_compared_need_their_propensities() -> None:
     t = drawn()
     others = np.where(np.arange(60) < 20, 3, t.model)
     with pytest.raises(UsageError, match="not compared"):
-        powered(MODELS, t.q, others, t.outcome, t.prediction)
-    found = powered(MODELS, t.q, others, t.outcome, t.prediction, t.propensity, power=0.0)
-    kept = experiment_alone(MODELS, t.model[20:], t.outcome[20:], t.propensity[20:])
+        tuned_doubly_robust(MODELS, t.q, others, t.outcome, t.prediction)
+    found = tuned_doubly_robust(MODELS, t.q, others, t.outcome, t.prediction, t.propensity, power=0.0)
+    kept = experiment_only(MODELS, t.model[20:], t.outcome[20:], t.propensity[20:])
     np.testing.assert_allclose(found.estimate, kept.estimate)
     np.testing.assert_allclose(found.covariance, kept.covariance)

@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import shrinkage
 from deconfound.errors import UsageError
-from deconfound.value import Values, shrunk
-from deconfound.value.shrink import FAVOUR, MOST_MOVE
+from deconfound.value import Values, shrink_toward
+from deconfound.value.shrinkage import FAVOUR, MOST_MOVE
 
 MODELS = tuple("abcdefgh")
 STUDIES = 150
@@ -29,20 +29,20 @@ def test_equal_errors_follow_james_and_stein() -> None:
     whole, shifted = np.exp(-3 * np.log(q / 6) + FAVOUR), np.exp(-2.5 * np.log(r / 5))
     step = (whole * 6 / q * gap + shifted * 5 / r * apart) / (whole + shifted)
     expected = values.estimate + 0.05 * np.clip(step, -MOST_MOVE, MOST_MOVE)
-    found = shrunk(values, toward)
+    found = shrink_toward(values, toward)
     np.testing.assert_allclose(found.estimate, expected)
     assert found.moved == pytest.approx(np.linalg.norm(found.estimate - values.estimate) / np.linalg.norm(0.05 * gap))
 
 
 def test_intervals_contrasts_and_the_best_set_do_not_move() -> None:
     values = known()
-    found = shrunk(values, values.estimate[::-1])
+    found = shrink_toward(values, values.estimate[::-1])
     assert np.abs(found.estimate - values.estimate).max() > 0.01
     np.testing.assert_array_equal(found.interval(), values.interval())
     np.testing.assert_array_equal(found.interval(simultaneous=True), values.interval(simultaneous=True))
     assert found.contrasts() == values.contrasts()
     assert set(found.best_set()) == set(values.best_set())
-    again = shrunk(found, values.estimate[::-1])
+    again = shrink_toward(found, values.estimate[::-1])
     np.testing.assert_array_equal(again.estimate, found.estimate)
 
 
@@ -51,7 +51,7 @@ def test_every_estimate_stays_within_a_standard_error_and_its_interval(seed: int
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(8, 8)) * 0.03
     values = Values(MODELS, rng.random(8), root @ root.T, "by hand", np.full(8, 6.0))
-    found = shrunk(values, np.clip(values.estimate + rng.normal(size=8) * values.error, 0, 1))
+    found = shrink_toward(values, np.clip(values.estimate + rng.normal(size=8) * values.error, 0, 1))
     assert (np.abs(found.estimate - values.estimate) <= MOST_MOVE * values.error + 1e-12).all()
     assert found.moved is not None
     assert 0 <= found.moved <= 1
@@ -64,13 +64,13 @@ def test_a_single_badly_biased_model_is_not_dragged_along() -> None:
     """A gap of three standard errors in one model of eight: James-Stein alone would move it by two of them."""
     values = known()
     toward = values.estimate + np.append(0.15, np.zeros(7))
-    found = shrunk(values, toward)
+    found = shrink_toward(values, toward)
     assert found.estimate[0] - values.estimate[0] == pytest.approx(MOST_MOVE * 0.05)
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_one_or_two_models_do_not_move(k: int) -> None:
-    found = shrunk(known(k=k), np.full(k, 0.45))
+    found = shrink_toward(known(k=k), np.full(k, 0.45))
     np.testing.assert_array_equal(found.estimate, known(k=k).estimate)
     assert found.moved == 0
 
@@ -80,19 +80,19 @@ def test_an_unknown_value_is_taken_from_the_source_and_keeps_its_open_interval()
     covariance, estimate = values.covariance.copy(), values.estimate.copy()
     covariance[7, 7], estimate[7] = np.inf, np.nan
     toward = np.append(values.estimate[:7] + 0.01, 0.7)
-    found = shrunk(Values(MODELS, estimate, covariance, "by hand"), toward)
+    found = shrink_toward(Values(MODELS, estimate, covariance, "by hand"), toward)
     assert found.estimate[7] == 0.7
     assert found.interval()[7].tolist() == [0.0, 1.0]
-    seven = shrunk(Values(MODELS[:7], estimate[:7], covariance[:7, :7], "by hand"), toward[:7])
+    seven = shrink_toward(Values(MODELS[:7], estimate[:7], covariance[:7, :7], "by hand"), toward[:7])
     np.testing.assert_allclose(found.estimate[:7], seven.estimate)
-    hole = shrunk(values, np.append(toward[:7], np.nan))
+    hole = shrink_toward(values, np.append(toward[:7], np.nan))
     assert hole.estimate[7] == values.estimate[7]
 
 
 def test_nothing_moves_without_error_and_an_exact_source_moves_nothing() -> None:
     sure = Values(MODELS, np.linspace(0.2, 0.8, 8), np.zeros((8, 8)), "by hand")
-    np.testing.assert_array_equal(shrunk(sure, np.full(8, 0.5)).estimate, sure.estimate)
-    same = shrunk(known(), known().estimate)
+    np.testing.assert_array_equal(shrink_toward(sure, np.full(8, 0.5)).estimate, sure.estimate)
+    same = shrink_toward(known(), known().estimate)
     np.testing.assert_array_equal(same.estimate, known().estimate)
     assert same.moved == 0
 
@@ -100,17 +100,17 @@ def test_nothing_moves_without_error_and_an_exact_source_moves_nothing() -> None
 def test_a_source_less_precise_than_the_experiment_moves_at_most_its_share() -> None:
     values = known()
     toward = values.estimate + 0.01
-    loose = shrunk(values, toward, 3 * values.covariance)
+    loose = shrink_toward(values, toward, 3 * values.covariance)
     assert loose.moved is not None
     assert loose.moved <= 0.25 + 1e-12
-    assert shrunk(values, toward).moved > loose.moved
+    assert shrink_toward(values, toward).moved > loose.moved
 
 
 def test_what_cannot_be_leant_on_is_refused() -> None:
     with pytest.raises(UsageError, match="toward"):
-        shrunk(known(), np.ones(3))
+        shrink_toward(known(), np.ones(3))
     with pytest.raises(UsageError, match="covariance_toward"):
-        shrunk(known(), np.ones(8), np.eye(3))
+        shrink_toward(known(), np.ones(8), np.eye(3))
 
 
 @pytest.mark.parametrize("pattern", shrinkage.PATTERNS)

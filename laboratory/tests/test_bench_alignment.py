@@ -26,8 +26,8 @@ from deconfound_bench.coding.recipe import read_patches
 from deconfound_bench.summarization.recipe import make_world, read_hard
 from deconfound_bench.tables import to_text
 
+from deconfound.design.gram import GramStore
 from deconfound.errors import DataError
-from deconfound.stored import Store
 from laboratory.tests.support.grids import write_grid
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -40,7 +40,7 @@ def pool_of(liking, judged, psi):
     router = make_router(np.zeros((contexts, 2)), np.zeros(models), 2, Routing(), 0)
     world = World(tuple(f"m{at}" for at in range(models)), liking, judged, judged, router)
     nothing = np.zeros((0, 0))
-    return CachedPool(Store(nothing, nothing), np.arange(contexts * models).reshape(contexts, models), psi, world)
+    return CachedPool(GramStore(nothing, nothing), np.arange(contexts * models).reshape(contexts, models), psi, world)
 
 
 def pool_of_grid(world):

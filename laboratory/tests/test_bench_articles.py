@@ -26,7 +26,7 @@ from deconfound_bench.articles.teller import PRONOUNS, SPECIAL
 from deconfound_bench.articles.topics import TOPICS
 from pyarrow import parquet
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound.errors import DataError, UsageError
 
 COUNT = 700
@@ -44,7 +44,9 @@ def corpus():
 @pytest.fixture(scope="module")
 def subjects():
     """Each article's first throw of the dice chooses its subject."""
-    return np.array([TOPICS.index(Dice(np.random.default_rng([0, number])).pick(TOPICS)) for number in range(COUNT)])
+    return np.array(
+        [TOPICS.index(TextSampler(np.random.default_rng([0, number])).pick(TOPICS)) for number in range(COUNT)]
+    )
 
 
 def words(text):

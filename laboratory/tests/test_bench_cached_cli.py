@@ -12,7 +12,7 @@ from deconfound_bench.sweep import digest
 from deconfound_bench.views import View, write_views
 
 from deconfound.cli import main
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from laboratory.tests.support.grids import make_rows, write_grid, write_rows
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -184,7 +184,7 @@ def test_a_view_shows_its_cells_and_families_alone(tmp_path):
     scores = [a_score(cell, family) for cell in cells for family in ("cvci", "grounded-anchor")]
     assert View("all", tuple(cells)).of(scores) == tuple(scores)
     assert View("one", (cells[1],)).of(scores) == tuple(scores[2:])
-    assert View("six", tuple(cells), PAPER_SIX).of(scores) == (scores[0], scores[2])
+    assert View("six", tuple(cells), PAPER_FAMILY_NAMES).of(scores) == (scores[0], scores[2])
     empty = View("none", (Cell(0.0, 1, 1, "smooth"),))
     assert write_views(scores, (empty, empty), tmp_path) == ()
 

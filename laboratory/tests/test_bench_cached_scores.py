@@ -14,7 +14,7 @@ from deconfound_bench.results import Cell
 from deconfound_bench.summarization import recipe as summaries
 from deconfound_bench.sweep import Bar, Task, digest, sweep
 
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 
 CELLS = tuple(
     Cell(confounding, n_log, size, reward)
@@ -35,12 +35,12 @@ def cached(place, folder):
 def run(place, tmp_path_factory):
     """A folder and what one worker found in it."""
     folder = tmp_path_factory.mktemp("run")
-    return folder, sweep(cached(place, folder), CELLS, range(2), PAPER_SIX, folder, 1, Bar(quiet=True))
+    return folder, sweep(cached(place, folder), CELLS, range(2), PAPER_FAMILY_NAMES, folder, 1, Bar(quiet=True))
 
 
 def test_every_cell_seed_and_family_is_scored(run):
     scores = run[1]
-    assert {one.key for one in scores} == {(c, s, f) for c in CELLS for s in range(2) for f in PAPER_SIX}
+    assert {one.key for one in scores} == {(c, s, f) for c in CELLS for s in range(2) for f in PAPER_FAMILY_NAMES}
     for one in scores:
         assert one.benchmark == "summarization-summaries"
         assert 0 <= one.regret <= 1
@@ -73,7 +73,7 @@ def test_asking_for_less_or_all_at_once_gives_the_same_bits(place, run):
     folder, scores = run
     worker = cached(place, folder).open(folder)
     known = {one.key: replace(one, seconds=0.0) for one in scores}
-    for family in PAPER_SIX:
+    for family in PAPER_FAMILY_NAMES:
         one = worker.run(Task("any", 1, ((CELLS[6], family),)))[0]
         assert replace(one, seconds=0.0) == known[one.key]
     mixed = worker.run(Task("any", 0, tuple((cell, "cvci") for cell in reversed(CELLS))))
@@ -84,7 +84,7 @@ def test_asking_for_less_or_all_at_once_gives_the_same_bits(place, run):
 
 def test_workers_do_not_change_a_bit(place, run, tmp_path):
     cells = CELLS[: len(CELLS) // 2]  # two logs, so four tasks
-    twice = sweep(cached(place, tmp_path), cells, range(2), PAPER_SIX, tmp_path, 2, Bar(quiet=True))
+    twice = sweep(cached(place, tmp_path), cells, range(2), PAPER_FAMILY_NAMES, tmp_path, 2, Bar(quiet=True))
     assert digest(twice) == digest([one for one in run[1] if one.cell in cells])
 
 

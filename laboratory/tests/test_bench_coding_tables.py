@@ -24,7 +24,7 @@ from deconfound_bench.results import Choice, Score
 from deconfound_bench.tables import to_text, winner_map
 
 from deconfound.errors import UsageError
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 
 NAMES = {reward.name: reward for reward in REWARDS}
 SEEDS = range(6)
@@ -41,7 +41,7 @@ def regret_of(reward, family):
     return table.get(family, 0.2)
 
 
-def make(cells=None, families=PAPER_SIX, regret=regret_of, seeds=SEEDS):
+def make(cells=None, families=PAPER_FAMILY_NAMES, regret=regret_of, seeds=SEEDS):
     rng = np.random.default_rng(0)
     luck = rng.normal(0, 0.02, len(seeds))
     return tuple(

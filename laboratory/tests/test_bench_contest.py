@@ -9,8 +9,8 @@ from deconfound_bench.entries import FOLDS, Contender
 from scipy import sparse
 
 from deconfound.design import Rows, group_folds
-from deconfound.reward import FAMILIES, Cvci, ObsOnly, Sources
-from deconfound.stored import make_store
+from deconfound.design.gram import gram_store_by_eigh
+from deconfound.reward import FAMILIES, Cvci, ObsOnly, TrainingData
 from deconfound.tune import tune
 
 CONTEXTS, FRESH, MODELS, DRAWS = 10, 6, 5, 2
@@ -36,12 +36,12 @@ class Study:
         self.experiment = self.rows(np.arange(30))
         self.truth = Truth(rng.random((FRESH, MODELS)), rng.random(MODELS))
         kernel = (phi @ phi.T).toarray()
-        store, place = make_store(kernel[:inside, :inside])
+        store, place = gram_store_by_eigh(kernel[:inside, :inside])
         stored_log = Rows(store.rows(log), self.psi[log], self.log.outcomes)
         stored = Rows(store.rows(self.drawn), self.psi[self.drawn], self.outcome, self.model, context=self.context)
         self.contest = Contest(
             tuple("abcde"),
-            Sources(stored_log, stored),
+            TrainingData(stored_log, stored),
             self.drawn,
             Replayed(store.coordinates, self.psi, self.row),
             Replayed(kernel[inside:, :inside] @ place, self.fresh_psi, self.fresh_row),

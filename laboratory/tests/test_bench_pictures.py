@@ -201,6 +201,6 @@ def test_metrics_that_a_benchmark_lacks_get_no_picture(tmp_path):
 
 def test_without_matplotlib_nothing_is_written_and_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UsageError, match=r'pip install "deconfound\[bench\]"'):
+    with pytest.raises(UsageError, match=r'pip install "deconfound\[plots\]"'):
         write_all(made(), tmp_path / "out")
     assert not (tmp_path / "out").exists()

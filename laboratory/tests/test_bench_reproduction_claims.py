@@ -15,7 +15,7 @@ from deconfound_bench.reproduction.summarization_claims import summarization_cla
 from deconfound_bench.synthetic.constants import grid_cells, targeted_cells
 from deconfound_bench.synthetic.targeted import TARGETED_FAMILIES
 
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from laboratory.tests.support.score_tables import (
     CODING,
     MAIN,
@@ -40,7 +40,7 @@ def verdicts(scores):
 
 
 def test_a_world_as_the_paper_describes_it_is_found():
-    assert verdicts(make(grid_cells(), PAPER_SIX, "synthetic")) == ["found"] * 5
+    assert verdicts(make(grid_cells(), PAPER_FAMILY_NAMES, "synthetic")) == ["found"] * 5
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_world_as_the_paper_describes_it_is_found():
     ],
 )
 def test_what_is_not_so_is_not_found(claim, regret, dr, verdict):
-    assert verdicts(make(grid_cells(), PAPER_SIX, "synthetic", regret, dr))[claim] == verdict
+    assert verdicts(make(grid_cells(), PAPER_FAMILY_NAMES, "synthetic", regret, dr))[claim] == verdict
 
 
 def test_the_targeted_regime_needs_every_family_to_gain():
@@ -76,9 +76,9 @@ def test_the_papers_winners_are_counted_as_it_counts_them():
 
 
 def summary_verdicts(scores, aligned):
-    main = [one for one in scores if one.cell in MAIN and one.family in PAPER_SIX]
+    main = [one for one in scores if one.cell in MAIN and one.family in PAPER_FAMILY_NAMES]
     chart = [one for one in scores if one.cell in MAP]
-    values = [one for one in scores if one.cell in VALUE and one.family in PAPER_SIX]
+    values = [one for one in scores if one.cell in VALUE and one.family in PAPER_FAMILY_NAMES]
     return [claim.verdict for claim in summarization_claims(main, chart, values, aligned)]
 
 

@@ -26,7 +26,7 @@ from deconfound_bench.tables.paired import paired
 
 from deconfound.cli import main
 from deconfound.errors import DataError, UsageError
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from laboratory.tests.support.score_tables import (
     CODING,
     EIGHT,
@@ -62,7 +62,7 @@ class Fake:
 def tables(tmp_path):
     """Both results as files."""
     grid = Synthetic("synthetic", GRID, tmp_path, None, "built-in", 1)
-    write_results(tmp_path / "a.parquet", grid, make(grid_cells(), PAPER_SIX, "synthetic"), PAPER_SIX)
+    write_results(tmp_path / "a.parquet", grid, make(grid_cells(), PAPER_FAMILY_NAMES, "synthetic"), PAPER_FAMILY_NAMES)
     targeted = replace(grid, name="synthetic-targeted")
     scores = make(targeted_cells(), TARGETED_FAMILIES, "synthetic-targeted", dr=-0.03)
     write_results(tmp_path / "b.parquet", targeted, scores, TARGETED_FAMILIES)
@@ -90,15 +90,17 @@ def test_the_targeted_regime_can_stand_alone(tables):
 
 
 def test_results_of_something_else_are_refused(tmp_path):
-    scores = make(grid_cells(), PAPER_SIX, "weather")
-    write_results(tmp_path / "a.parquet", Fake("weather", "{}"), scores, PAPER_SIX)
+    scores = make(grid_cells(), PAPER_FAMILY_NAMES, "weather")
+    write_results(tmp_path / "a.parquet", Fake("weather", "{}"), scores, PAPER_FAMILY_NAMES)
     with pytest.raises(UsageError, match=r'knows synthetic, .* results of "weather"'):
         reproduction([tmp_path / "a.parquet"])
 
 
 def test_a_part_of_a_benchmark_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
-    write_results(path, Fake("coding-swe", "{}"), make(coding_cells()[1:], PAPER_SIX, "coding-swe"), PAPER_SIX)
+    write_results(
+        path, Fake("coding-swe", "{}"), make(coding_cells()[1:], PAPER_FAMILY_NAMES, "coding-swe"), PAPER_FAMILY_NAMES
+    )
     with pytest.raises(UsageError, match=r"coding-swe lacks exp-only at .*fix0-weakest0 and is not whole"):
         reproduction([path])
 
@@ -131,8 +133,8 @@ def cached(tmp_path_factory):
     kept = {
         "z": ("summarization-summeval", summaries(), EIGHT),
         "c": ("summarization-mine", summaries(flat, name="summarization-mine"), EIGHT),
-        "b": ("coding-swe", patches(), PAPER_SIX),
-        "a": ("instructions-alpacaeval", answers(chat_regret), PAPER_SIX),
+        "b": ("coding-swe", patches(), PAPER_FAMILY_NAMES),
+        "a": ("instructions-alpacaeval", answers(chat_regret), PAPER_FAMILY_NAMES),
     }
     for file, (name, scores, families) in kept.items():
         write_results(folder / f"{file}.parquet", Fake(name, json.dumps(MADE)), scores, families)
@@ -197,7 +199,7 @@ def test_our_figures_are_those_of_the_scores(page):
 
 
 def main_of(regret):
-    return [one for one in summaries(regret) if one.cell in MAIN and one.family in PAPER_SIX]
+    return [one for one in summaries(regret) if one.cell in MAIN and one.family in PAPER_FAMILY_NAMES]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from deconfound_bench.systems import SYSTEMS
 
 from deconfound.cli import main
 from deconfound.errors import UsageError
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 
 TINY = replace(
     constants.QUICK,
@@ -64,7 +64,7 @@ def benchmark(folder, setting=TINY):
 
 @pytest.fixture(scope="module")
 def scores(folder):
-    return sweep(benchmark(folder), CELLS, range(2), PAPER_SIX, folder / "run", 1, Bar(quiet=True))
+    return sweep(benchmark(folder), CELLS, range(2), PAPER_FAMILY_NAMES, folder / "run", 1, Bar(quiet=True))
 
 
 def test_the_pool_in_numbers_is_its_texts(folder, library):
@@ -153,13 +153,13 @@ def test_the_log_alone_does_not_see_the_experiment_and_the_other_way_round(score
 def test_asking_for_less_gives_the_same_bits(folder, scores):
     worker = benchmark(folder).open(folder)
     known = {one.key: one for one in scores}
-    for family in PAPER_SIX:
+    for family in PAPER_FAMILY_NAMES:
         one = worker.run(Task("any", 1, ((CELLS[5], family),)))[0]
         assert replace(one, seconds=0.0) == replace(known[one.key], seconds=0.0)
 
 
 def test_workers_do_not_change_a_bit(folder, scores, tmp_path):
-    twice = sweep(benchmark(folder), CELLS, range(2), PAPER_SIX, tmp_path / "two", 2, Bar(quiet=True))
+    twice = sweep(benchmark(folder), CELLS, range(2), PAPER_FAMILY_NAMES, tmp_path / "two", 2, Bar(quiet=True))
     assert digest(twice) == digest(scores)
     tables = [(where / "results.parquet") for where in (folder / "run", tmp_path / "two")]
     assert digest(read_scores(tables[0])) == digest(read_scores(tables[1])) == digest(scores)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deconfound.data import Experiment, Log, Replay, Study
     from deconfound.diagnose import check
-    from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, Finding, UsageError
+    from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
     from deconfound.evaluation import evaluate, evaluate_families
-    from deconfound.features import Features
+    from deconfound.features import FeatureSpec
+    from deconfound.findings import Finding
     from deconfound.loading import load
-    from deconfound.report import Result
+    from deconfound.result import Result
     from deconfound.value import Values
 
 __version__ = "0.1.0"
@@ -23,11 +24,11 @@ _HOMES = {
     "DeconfoundError": "errors",
     "EvidenceError": "errors",
     "Experiment": "data",
-    "Features": "features",
-    "Finding": "errors",
+    "FeatureSpec": "features",
+    "Finding": "findings",
     "Log": "data",
     "Replay": "data",
-    "Result": "report",
+    "Result": "result",
     "Study": "data",
     "UsageError": "errors",
     "Values": "value",
@@ -43,7 +44,7 @@ __all__ = [
     "DeconfoundError",
     "EvidenceError",
     "Experiment",
-    "Features",
+    "FeatureSpec",
     "Finding",
     "Log",
     "Replay",

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
-
-Verdict = Literal["pass", "warn", "fail", "cannot tell"]
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +24,6 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}. {self.fix}"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something the reader of a result must know: a check's verdict, its sentence and its remedy.
-
-    ``number`` is the one behind the verdict, a p-value or a share as the message says; ``assumption`` names the
-    theorem's assumption that was checked, such as "A1".
-    """
-
-    check: str
-    verdict: Verdict
-    message: str
-    remedy: str = ""
-    number: float | None = None
-    assumption: str = ""
 
 
 class DeconfoundError(Exception):

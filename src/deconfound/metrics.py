@@ -7,14 +7,14 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray
 
 
-def choices(q: FloatArray) -> IntArray:
+def argmax_model(q: FloatArray) -> IntArray:
     """Recommended model of each context: the column with the largest value, the first of equals."""
     return np.asarray(np.argmax(q, axis=1), dtype=np.int64)
 
 
 def regret(estimated: FloatArray, truth: FloatArray) -> float:
     """Mean over contexts of the best true value minus the true value of the recommended model; both (n, k)."""
-    picked = truth[np.arange(len(truth)), choices(estimated)]
+    picked = truth[np.arange(len(truth)), argmax_model(estimated)]
     return float(np.mean(truth.max(axis=1) - picked))
 
 
@@ -23,7 +23,7 @@ def rmse(estimated: FloatArray, truth: FloatArray) -> float:
     return float(np.sqrt(np.mean((estimated - truth) ** 2)))
 
 
-def top(estimated: FloatArray, truth: FloatArray, k: int) -> float:
+def top_k_recall(estimated: FloatArray, truth: FloatArray, k: int) -> float:
     """Share of the truly k best models that are among the k estimated best; both (models,)."""
     k = min(k, len(truth))
     return len(set(_best(estimated, k)) & set(_best(truth, k))) / k

@@ -8,13 +8,13 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, projection
+from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, random_projection
 from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import Family, Prepared, RewardFit, Sources
+from deconfound.reward import Family, Prepared, RewardFit, TrainingData
 
 F = TypeVar("F", bound=Family)
-By = Literal["model", "sample", "holdout"]
+ValidationScheme = Literal["model", "sample", "holdout"]
 Mode = Literal["model", "sample", "holdout", "fixed"]
 
 TIE = 1e-10  # losses this close, relative to the best, are equal up to rounding
@@ -26,7 +26,7 @@ class Validation:
     """How held-out rows are chosen: by whole models, by rows with contexts kept whole, or in one split."""
 
     folds: int = 5
-    by: By = "model"
+    by: ValidationScheme = "model"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ def tune(
     log: Rows,
     experiment: Rows,
     folds: int = 5,
-    by: By = "model",
+    by: ValidationScheme = "model",
     seed: int = 0,
     candidates: Sequence[F] | None = None,
 ) -> Tuned[F]:
@@ -68,13 +68,13 @@ def tune(
     """
     listed = tuple(family.grid() if candidates is None else candidates)
     with one_blas_thread():
-        prepared = type(family).prepare(Sources(log, experiment), listed)
+        prepared = type(family).prepare(TrainingData(log, experiment), listed)
         everything = np.arange(len(experiment))
-        tuned = choose(prepared, listed, family, experiment, [everything], Validation(folds, by, seed))[0]
+        tuned = tune_subsets(prepared, listed, family, experiment, [everything], Validation(folds, by, seed))[0]
         return replace(tuned, fit=prepared.fit(tuned.estimator, everything))
 
 
-def choose(
+def tune_subsets(
     prepared: Prepared[F],
     candidates: Sequence[F],
     default: F,
@@ -143,7 +143,7 @@ def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
     """Index of the smallest loss, ties broken towards the more regularized candidate."""
     best = losses.min()
     tied = np.flatnonzero(losses <= best + TIE * max(abs(best), TIE))
-    return max((int(at) for at in tied), key=lambda at: candidates[at].rigidity())
+    return max((int(at) for at in tied), key=lambda at: candidates[at].regularization_order())
 
 
 def _loss(prediction: FloatArray, experiment: Rows, cut: _Cut) -> float:
@@ -175,7 +175,7 @@ def _anonymous(experiment: Rows) -> IntArray:
     count = np.bincount(code, weights=experiment.weights)
     shares = experiment.weights / count[code]
     mean = np.bincount(code, weights=shares * experiment.outcomes)
-    place = np.bincount(code, weights=shares * projection(experiment.phi, seed=3))
+    place = np.bincount(code, weights=shares * random_projection(experiment.phi, seed=3))
     rank = np.empty(len(count), dtype=np.int64)
     rank[np.lexsort((place, np.round(mean, 12), count))] = np.arange(len(count))
     return rank[code]

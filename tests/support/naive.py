@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from deconfound.design import Fold, Rows, group_folds
 
 Array = NDArray[np.float64]
-Line = tuple[Array, float]
+PlanRow = tuple[Array, float]
 
 
 def dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> Line:
+def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> PlanRow:
     """Minimise sum weight (target - features'w - b)^2 + penalty w'w; the intercept goes free."""
     columns = features.shape[1]
     root = np.sqrt(weight)
@@ -34,7 +34,7 @@ def least_squares(features: Array, target: Array, weight: Array, penalty: float)
     return stacked[:-1], float(stacked[-1])
 
 
-def line(fit: Line, features: Array) -> Array:
+def line(fit: PlanRow, features: Array) -> Array:
     return np.asarray(features @ fit[0] + fit[1])
 
 
@@ -65,7 +65,7 @@ def representation_exp(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array
     return clip(line(fit, rows.proxies))
 
 
-def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> Line:
+def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> PlanRow:
     (x_log, y_log, w_log), (x_exp, y_exp, w_exp) = log, experiment
     weight = np.concatenate([c.pooling * w_log / w_log.sum(), (1 - c.pooling) * w_exp / w_exp.sum()])
     return least_squares(np.vstack([x_log, x_exp]), np.concatenate([y_log, y_exp]), weight, c.penalty)
@@ -153,7 +153,7 @@ def predict(candidate: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 
 
 def tuned_losses(
-    candidates: Sequence[Any], log: Rows, experiment: Rows, cuts: Sequence[Fold], *, by_model: bool
+    candidates: Sequence[Any], log: Rows, experiment: Rows, cuts: Sequence[Fold], *, model_effect: bool
 ) -> Array:
     """Refit every candidate in every fold from nothing and average the folds' losses."""
     losses = np.zeros((len(candidates), len(cuts)))
@@ -161,7 +161,9 @@ def tuned_losses(
         for k, cut in enumerate(cuts):
             held_out = experiment.take(cut.held_out)
             error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.outcomes
-            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weights)
+            losses[i, k] = (
+                model_loss(error, held_out) if model_effect else np.average(error**2, weights=held_out.weights)
+            )
     return np.asarray(losses.mean(axis=1))
 
 

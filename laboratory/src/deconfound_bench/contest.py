@@ -9,8 +9,8 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Matrix
 from deconfound.linalg import one_blas_thread
-from deconfound.metrics import regret, rmse, top
-from deconfound.reward import RewardFit, Sources
+from deconfound.metrics import regret, rmse, top_k_recall
+from deconfound.reward import RewardFit, TrainingData
 from deconfound.value import doubly_robust
 from deconfound_bench.entries import Contender, Entry, enter
 from deconfound_bench.results import Cell, Choice, Score
@@ -42,7 +42,7 @@ class Contest:
     """
 
     models: tuple[str, ...]
-    sources: Sources
+    sources: TrainingData
     experiment_row: IntArray  # (n,) into the rows of ``trained``
     trained: Replayed  # on the contexts of log and experiment
     held_out: Replayed  # on contexts that neither has seen
@@ -124,7 +124,7 @@ def compete(contest: Contest, contenders: Sequence[Contender], rows: int, seed: 
 
 def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> Mark:
     truth = contest.truth
-    q = entry.final.of_models(outside.of([entry.final])[0][contest.held_out.row].mean(axis=2))
+    q = entry.final.add_model_effect_to_matrix(outside.of([entry.final])[0][contest.held_out.row].mean(axis=2))
     value = q.mean(axis=0)
     return Mark(
         entry.family.name,
@@ -132,8 +132,8 @@ def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> 
         rmse_context=rmse(q, truth.q),
         rmse_model_direct=rmse(value, truth.value),
         rmse_model_dr=rmse(_doubly_robust(contest, entry, value, inside), truth.value),
-        top1=top(value, truth.value, 1),
-        top3=top(value, truth.value, 3),
+        top1=top_k_recall(value, truth.value, 1),
+        top3=top_k_recall(value, truth.value, 3),
         seconds=entry.seconds,
         choice=_choice(entry),
     )

@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from deconfound.design import IntArray, group_folds
-from deconfound.reward import Family, RewardFit, Sources, settled
-from deconfound.tune import Tuned, Validation, choose
+from deconfound.reward import Family, RewardFit, TrainingData, settled
+from deconfound.tune import Tuned, Validation, tune_subsets
 
 FOLDS = 5  # of the cross-fitting behind doubly robust values
 
@@ -52,7 +52,7 @@ class Entry:
         return (self.final, *(part.fit for part in self.parts))
 
 
-def enter(sources: Sources, contender: Contender, context: IntArray, rows: int, seed: int) -> Entry:
+def enter(sources: TrainingData, contender: Contender, context: IntArray, rows: int, seed: int) -> Entry:
     """Tune on the first rows of the experiment, then fit to all of those and without each fold of them.
 
     As in the paper, hyperparameters are chosen once and kept in the folds. A family that does not learn from the
@@ -63,7 +63,7 @@ def enter(sources: Sources, contender: Contender, context: IntArray, rows: int, 
     subset, known = np.arange(rows), sources.first(rows)
     family, candidates = contender.family, tuple(settled(each, known) for each in contender.candidates)
     prepared = type(family).prepare(known, candidates)
-    tuned = choose(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
+    tuned = tune_subsets(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
     folds = group_folds(context[subset], FOLDS, seed) if family.learns_from_experiment else ()
     parts = tuple(Part(fold.held_out, prepared.fit(tuned.estimator, fold.train)) for fold in folds)

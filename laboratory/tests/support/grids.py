@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 Kind = Literal["summarization", "coding", "instructions"]
 Row = dict[str, object]
 Made = tuple[list[Row], list[Row]]
-Dice = np.random.Generator
+TextSampler = np.random.Generator
 
 NAMES = ("Lead-3 (ext)", "Pointer", "Bottom-Up", "TRAE+Seed", "mini-agent", "gemma-7b", "phi-2", "Unified-abs")
 CONTEXT_COLUMNS = {
@@ -69,7 +69,7 @@ def _table(rows: list[Row]) -> pa.Table:
     return table.cast(pa.schema(large))
 
 
-def _pick(dice: Dice, words: tuple[str, ...]) -> str:
+def _pick(dice: TextSampler, words: tuple[str, ...]) -> str:
     return words[int(dice.integers(len(words)))]
 
 
@@ -104,7 +104,7 @@ FILLER = (
 CLUMSY = ("thing which also also", "um it that of was", "and and such wise being")
 
 
-def _article(dice: Dice, number: int) -> Row:
+def _article(dice: TextSampler, number: int) -> Row:
     facts = {"town": _pick(dice, TOWNS), "who": _pick(dice, PEOPLE), "thing": _pick(dice, THINGS)}
     facts |= {"cost": str(number + 3), "years": str(dice.integers(2, 9))}
     points = [point.format(**facts) for point in POINTS]
@@ -119,7 +119,7 @@ def _article(dice: Dice, number: int) -> Row:
     }
 
 
-def _summary(dice: Dice, article: Row, skill: np.ndarray) -> Row:
+def _summary(dice: TextSampler, article: Row, skill: np.ndarray) -> Row:
     """Tell some points, invent some claims, stumble and pad; each component counts one of these faults."""
     points, facts = article["points"], article["facts"]
     kept = np.sort(dice.permutation(len(points))[: 1 + int(dice.binomial(len(points) - 1, skill[1]))])
@@ -152,7 +152,7 @@ LINES = (
 )
 
 
-def _issue(dice: Dice, number: int) -> Row:
+def _issue(dice: TextSampler, number: int) -> Row:
     repo = _pick(dice, REPOS)
     module, function = _pick(dice, MODULES), _pick(dice, FUNCTIONS)
     wrong, right = LINES[int(dice.integers(len(LINES)))]
@@ -181,7 +181,7 @@ def _new_file(path: str, lines: list[str]) -> str:
     return head + "\n".join([f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]) + "\n"
 
 
-def _patch(dice: Dice, issue: Row, skill: np.ndarray) -> Row:
+def _patch(dice: TextSampler, issue: Row, skill: np.ndarray) -> Row:
     """Give up now and then; else mend the line, or hide the fault in the right file or a wrong one."""
     luck = dice.random(4)
     gives_up, mends = luck[0] < 0.08, luck[1] < skill[0]
@@ -218,7 +218,7 @@ ADVICE = (
 EVASIONS = ("As a language model I cannot say much about that.", "It depends.", "Sorry, I am not sure what you mean.")
 
 
-def _prompt(dice: Dice, number: int) -> Row:
+def _prompt(dice: TextSampler, number: int) -> Row:
     subject, reader = _pick(dice, SUBJECTS), _pick(dice, READERS)
     wants_list = bool(dice.random() < 0.5)
     asked = f"Give me {number + 3} tips for {subject}, as a list for {reader}." if wants_list else ""
@@ -227,7 +227,7 @@ def _prompt(dice: Dice, number: int) -> Row:
     return {**made, "subject": subject, "wants_list": wants_list}
 
 
-def _answer(dice: Dice, prompt: Row, skill: np.ndarray) -> Row:
+def _answer(dice: TextSampler, prompt: Row, skill: np.ndarray) -> Row:
     """Advise or evade, as a list or in prose; preference follows the advice and the form asked for."""
     count = int(dice.binomial(len(ADVICE), skill[0]))
     advice = [ADVICE[at].format(subject=prompt["subject"]) for at in dice.permutation(len(ADVICE))[:count]]

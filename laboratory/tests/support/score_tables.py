@@ -14,14 +14,14 @@ from deconfound_bench.instructions.recipe import instruction_cells
 from deconfound_bench.results import Cell, Choice, Score
 from deconfound_bench.summarization.recipe import main_cells, map_cells, value_cells
 
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 
 Figure = Callable[[Cell, str], float]
 """A number for a family in a cell."""
 
 SEEDS = range(8)
 FEW_SEEDS = range(4)
-EIGHT = (*PAPER_SIX, "grounded-linear", "grounded-anchor")
+EIGHT = (*PAPER_FAMILY_NAMES, "grounded-linear", "grounded-anchor")
 MAIN, MAP, VALUE = set(main_cells()), set(map_cells()), set(value_cells())
 SUMMARIES = tuple(sorted(MAIN | MAP | VALUE))
 CODING = {reward.name: reward for reward in REWARDS}
@@ -142,7 +142,7 @@ def coding_regret(cell: Cell, family: str) -> float:
 
 
 def patches(regret: Figure = coding_regret) -> tuple[Score, ...]:
-    return make(coding_cells(), PAPER_SIX, "coding-swe", regret)
+    return make(coding_cells(), PAPER_FAMILY_NAMES, "coding-swe", regret)
 
 
 def coding_fits(rise: float = 0.9) -> tuple[Aligned, ...]:
@@ -162,7 +162,7 @@ def answers(
     regret: Figure = regret_of,
     gap: Figure = lambda _cell, family: -0.02 if family == "obs-only" else 0.05,
 ) -> tuple[Score, ...]:
-    return with_values(make(instruction_cells(), PAPER_SIX, "instructions-alpacaeval", regret), gap)
+    return with_values(make(instruction_cells(), PAPER_FAMILY_NAMES, "instructions-alpacaeval", regret), gap)
 
 
 def chat_regret(cell: Cell, family: str) -> float:

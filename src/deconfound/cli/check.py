@@ -11,7 +11,7 @@ from deconfound.diagnose import check
 from deconfound.errors import AssumptionError, EvidenceError
 from deconfound.loading import load_contexts
 from deconfound.report.document import to_text
-from deconfound.report.findings import failed, findings_document, findings_text, told
+from deconfound.report.findings_text import failed, findings_document, findings_text, told
 
 
 def check_study(arguments: argparse.Namespace) -> int:

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deconfound.cli.progress import Progress
-from deconfound.data import Study, quoted
+from deconfound.data import Study
+from deconfound.demo.compare import against_truth
 from deconfound.errors import AssumptionError, UsageError
-from deconfound.evaluation import PAPER_SIX, evaluate_families
-from deconfound.features import Features, Source
+from deconfound.evaluation import PAPER_FAMILY_NAMES, evaluate_families
+from deconfound.features import FeatureSource, FeatureSpec
+from deconfound.formatting import quote
 from deconfound.loading import load, load_contexts
-from deconfound.report import Result
 from deconfound.report.document import document, to_text
-from deconfound.report.summary import comparison
-from deconfound.report.tables import recommendation_text, write_recommendations
-from deconfound.report.truth import against_truth
+from deconfound.report.recommendations_io import recommendation_text, write_recommendations
+from deconfound.report.text import comparison
+from deconfound.result import Result
 from deconfound.reward import Auto
 
 FOLDER, JSON, HTML = "", ".json", ".html"
@@ -90,7 +91,7 @@ def _try_it(folder: Path) -> str:
     return f"  deconfound evaluate {files}"
 
 
-def _results(study: Study, arguments: argparse.Namespace, features: Features) -> tuple[Result, ...]:
+def _results(study: Study, arguments: argparse.Namespace, features: FeatureSpec) -> tuple[Result, ...]:
     progress = Progress(arguments.quiet)
     try:
         return evaluate_families(
@@ -99,7 +100,7 @@ def _results(study: Study, arguments: argparse.Namespace, features: Features) ->
             arguments.level,
             arguments.seed,
             features=features,
-            balance=arguments.balance,
+            surface_share=arguments.surface_share,
             method=arguments.method.replace("-", " "),
             target=None
             if arguments.target is None
@@ -113,12 +114,12 @@ def _results(study: Study, arguments: argparse.Namespace, features: Features) ->
 
 
 def _families(name: str) -> Sequence[str]:
-    return (Auto.name, *PAPER_SIX) if name == "all" else (name,)
+    return (Auto.name, *PAPER_FAMILY_NAMES) if name == "all" else (name,)
 
 
-def _features(arguments: argparse.Namespace, study: Study) -> Features:
-    source: Source = arguments.features or ("text" if study.has_text else "columns")
-    return Features(source=source, surface=not arguments.no_surface)
+def _features(arguments: argparse.Namespace, study: Study) -> FeatureSpec:
+    source: FeatureSource = arguments.features or ("text" if study.has_text else "columns")
+    return FeatureSpec(source=source, surface=not arguments.no_surface)
 
 
 def mapping(pairs: Sequence[str]) -> dict[str, str]:
@@ -127,7 +128,7 @@ def mapping(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, column = pair.partition("=")
         if not (name and equals and column):
-            raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quoted(pair)}.")
+            raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quote(pair)}.")
         columns[name] = column
     return columns
 
@@ -144,7 +145,7 @@ def _costs(pairs: Sequence[str], worth: float) -> dict[str, float] | None:
         except ValueError:
             equals = ""
         if not (name and equals):
-            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quoted(pair)}.")
+            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
     return costs or None
 
 
@@ -160,7 +161,7 @@ def _target(arguments: argparse.Namespace) -> Path | None:
     if arguments.family == "all":
         raise UsageError("-o keeps one result; choose one --family, or take all of them with --json.")
     if path.suffix not in (FOLDER, JSON, HTML):
-        raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quoted(path.name)}.")
+        raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
     if path.suffix == FOLDER and path.exists() and not path.is_dir():
         raise UsageError(f"-o {path}: there is a file of that name; choose another folder.")
     return path

@@ -52,7 +52,10 @@ def _evaluate(commands: Commands) -> None:
     )
     parser.add_argument("--no-surface", action="store_true", help="leave out the surface statistics of the outputs")
     parser.add_argument(
-        "--balance", type=float, metavar="X", help="share of the statistics in the features, 0 to 1 (default: chosen)"
+        "--surface-share",
+        type=float,
+        metavar="X",
+        help="share of the statistics in the features, 0 to 1 (default: chosen)",
     )
     parser.add_argument("--method", choices=("doubly-robust", "direct"), default="doubly-robust")
     parser.add_argument("--target", metavar="FILE", help="the contexts that values are wanted for, if not those drawn")

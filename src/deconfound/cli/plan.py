@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from deconfound.cli.commands import load_study, mapping
 from deconfound.cli.progress import Progress
-from deconfound.data import Study, percent, quoted
+from deconfound.data import Study
 from deconfound.errors import UsageError
-from deconfound.plan import Answer, History, Line, Numbers, Plan, load_history, plan
+from deconfound.formatting import format_percent, quote
+from deconfound.plan import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows, load_log_and_replay, plan
 from deconfound.plan.evidence import GAP
-from deconfound.plan.telling import document, text
 from deconfound.report.document import to_text
+from deconfound.report.plan_text import document, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +56,7 @@ def plan_experiment(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _answers(made: Plan, arguments: argparse.Namespace) -> list[Answer]:
+def _answers(made: Plan, arguments: argparse.Namespace) -> list[RequiredRows]:
     allocation, found = arguments.allocation, []
     if arguments.width is not None:
         found.append(made.rows_for(width=arguments.width, allocation=allocation))
@@ -66,7 +67,7 @@ def _answers(made: Plan, arguments: argparse.Namespace) -> list[Answer]:
     return found
 
 
-def _source(arguments: argparse.Namespace) -> Study | History | Numbers:
+def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInputs:
     files = [name for name in ("log", "replay", "experiment") if getattr(arguments, name) is not None]
     numbers = [name for name in NUMBERS if getattr(arguments, name) is not None]
     if not files:
@@ -79,7 +80,7 @@ def _source(arguments: argparse.Namespace) -> Study | History | Numbers:
     if arguments.experiment is not None:
         return load_study(arguments)
     lo_hi = arguments.outcome_range
-    return load_history(
+    return load_log_and_replay(
         log=arguments.log,
         replay=arguments.replay,
         columns=mapping(arguments.map),
@@ -89,13 +90,13 @@ def _source(arguments: argparse.Namespace) -> Study | History | Numbers:
     )
 
 
-def _numbers(arguments: argparse.Namespace) -> Numbers:
+def _numbers(arguments: argparse.Namespace) -> AssumedInputs:
     if arguments.models is None or arguments.spread is None:
         raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --spread S.")
     if not arguments.models.strip().isdecimal():
-        raise UsageError(f"Without files --models is how many there are, not {quoted(arguments.models)}.")
+        raise UsageError(f"Without files --models is how many there are, not {quote(arguments.models)}.")
     gap = GAP if arguments.gap is None else arguments.gap
-    return Numbers(int(arguments.models), arguments.spread, arguments.explained or 0.0, gap)
+    return AssumedInputs(int(arguments.models), arguments.spread, arguments.explained or 0.0, gap)
 
 
 def _target(output: str | None) -> Path | None:
@@ -104,7 +105,7 @@ def _target(output: str | None) -> Path | None:
         return None
     path = Path(output)
     if path.suffix not in (*PICTURES, JSON):
-        raise UsageError(f"-o takes an .svg, .png or .json file, not {quoted(path.name)}.")
+        raise UsageError(f"-o takes an .svg, .png or .json file, not {quote(path.name)}.")
     if path.suffix in PICTURES:
         from deconfound.report.figures import require_matplotlib
 
@@ -112,21 +113,21 @@ def _target(output: str | None) -> Path | None:
     return path
 
 
-def _keep(path: Path, made: Plan, answers: Sequence[Answer], lines: Sequence[Line]) -> None:
+def _keep(path: Path, made: Plan, answers: Sequence[RequiredRows], lines: Sequence[PlanRow]) -> None:
     if path.suffix == JSON:
         path.write_text(to_text(document(made, answers, lines)), encoding="utf-8")
     else:
         path.write_bytes(_picture(made, lines, path.suffix[1:]))
 
 
-def _picture(made: Plan, lines: Sequence[Line], kind: str) -> bytes:
+def _picture(made: Plan, lines: Sequence[PlanRow], kind: str) -> bytes:
     """Width, probability and regret by rows a model, with the range that the evidence leaves."""
     import io
 
     from deconfound.report.figures import Frame, new_figure, style_context, to_svg
 
     rows = [line.expected.total / len(line.expected.rows) for line in lines]
-    width = f"width of {percent(made.level)} intervals"
+    width = f"width of {format_percent(made.level)} intervals"
     panels = ((width, "typical"), ("probability to choose the best", "best"), ("expected regret", "regret"))
     with style_context():
         footnote = "Shaded: variances at both ends of what the evidence leaves believable."
@@ -141,7 +142,7 @@ def _picture(made: Plan, lines: Sequence[Line], kind: str) -> bytes:
         return buffer.getvalue()
 
 
-def _panel(axes: Axes, rows: Sequence[float], lines: Sequence[Line], name: str) -> None:
+def _panel(axes: Axes, rows: Sequence[float], lines: Sequence[PlanRow], name: str) -> None:
     expected, low, high = ([getattr(step, name) for step in steps] for steps in _by_reading(lines))
     axes.fill_between(rows, low, high, color=COLOUR, alpha=0.2, linewidth=0)
     axes.plot(rows, expected, color=COLOUR, marker="o", markersize=3)
@@ -152,5 +153,5 @@ def _panel(axes: Axes, rows: Sequence[float], lines: Sequence[Line], name: str) 
     axes.set_xlabel("rows a model")
 
 
-def _by_reading(lines: Sequence[Line]) -> tuple[list[object], list[object], list[object]]:
+def _by_reading(lines: Sequence[PlanRow]) -> tuple[list[object], list[object], list[object]]:
     return [n.expected for n in lines], [n.low for n in lines], [n.high for n in lines]

@@ -1,16 +1,15 @@
 """What a study is: its tables, and what makes them valid together."""
 
-from deconfound.data.messages import closest, counted, escaped, listed, percent, quoted
-from deconfound.data.study import Incomplete, Study
+from deconfound.data.study import IncompleteReplay, Study
 from deconfound.data.tables import (
     TEXT_COLUMNS,
     Experiment,
     Log,
     Mask,
-    Places,
     Replay,
+    RowNumbers,
     Table,
-    context_name,
+    describe_context,
     is_in,
     text_ids,
 )
@@ -18,20 +17,14 @@ from deconfound.data.tables import (
 __all__ = [
     "TEXT_COLUMNS",
     "Experiment",
-    "Incomplete",
+    "IncompleteReplay",
     "Log",
     "Mask",
-    "Places",
     "Replay",
+    "RowNumbers",
     "Study",
     "Table",
-    "closest",
-    "context_name",
-    "counted",
-    "escaped",
+    "describe_context",
     "is_in",
-    "listed",
-    "percent",
-    "quoted",
     "text_ids",
 ]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from deconfound.data import between
-from deconfound.data.messages import quoted
+from deconfound.data import cross_table
 from deconfound.data.tables import Experiment, Log, Replay
-from deconfound.errors import DataError, Finding, UsageError
+from deconfound.errors import DataError, UsageError
+from deconfound.findings import Finding
+from deconfound.formatting import quote
 
-Incomplete = Literal["error", "drop"]
+IncompleteReplay = Literal["error", "drop"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Study:
         replay: Replay,
         *,
         models: Sequence[str] | None = None,
-        incomplete: Incomplete = "error",
+        incomplete: IncompleteReplay = "error",
     ) -> Study:
         """Put three tables together, or say everything that does not fit between them.
 
@@ -59,26 +60,26 @@ class Study:
         experiment: they teach the reward, and the experiment's propensities keep their meaning.
         """
         if incomplete not in ("error", "drop"):
-            raise UsageError(f'incomplete must be "error" or "drop", not {quoted(incomplete)}')
-        names = between.candidates(replay, models)
+            raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}')
+        names = cross_table.candidates(replay, models)
         tables = (log, experiment, replay)
-        problems = [*between.contradictory_texts(tables), *between.unequal_features(tables)]
-        unused = between.text_findings(tables)
-        if between.lacking_text(tables):
-            problems += between.text_problems(tables)
+        problems = [*cross_table.contradictory_texts(tables), *cross_table.unequal_features(tables)]
+        unused = cross_table.text_findings(tables)
+        if cross_table.lacking_text(tables):
+            problems += cross_table.text_problems(tables)
             log, experiment, replay = log.without_text(), experiment.without_text(), replay.without_text()
-        problems += between.too_few_models(replay, names)
-        problems += between.unreplayed(experiment, replay, names) if models is None else []
-        complete = between.complete_rows(experiment, replay, names)
-        dropped = [] if complete.all() else [between.dropped_finding(experiment, complete)]
+        problems += cross_table.too_few_models(replay, names)
+        problems += cross_table.unreplayed(experiment, replay, names) if models is None else []
+        complete = cross_table.complete_rows(experiment, replay, names)
+        dropped = [] if complete.all() else [cross_table.dropped_finding(experiment, complete)]
         if dropped and incomplete == "error":
-            problems.append(between.incomplete_problem(experiment, replay, names, complete))
+            problems.append(cross_table.incomplete_problem(experiment, replay, names, complete))
         elif dropped:
             experiment = experiment.keep(complete)
-        problems += between.too_few_rows(experiment)
+        problems += cross_table.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
         findings = (*log.findings, *experiment.findings, *replay.findings, *unused, *dropped)
-        noticed = (*between.log_only(log, experiment, names), *between.thin_models(experiment, names))
+        noticed = (*cross_table.log_only(log, experiment, names), *cross_table.thin_models(experiment, names))
         others = tuple(sorted((log.distinct("model") | experiment.distinct("model")).difference(names)))
         return cls(log, experiment, replay.only(names), names, others, (*findings, *noticed))

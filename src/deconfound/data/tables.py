@@ -21,8 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deconfound.data.messages import quoted
-from deconfound.errors import DataError, Finding, Problem
+from deconfound.errors import DataError, Problem
+from deconfound.findings import Finding
+from deconfound.formatting import quote
 
 TEXT_COLUMNS = ("context", "output")
 
@@ -44,13 +45,13 @@ def _text_id(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def context_name(table: pa.Table, row: int) -> str:
+def describe_context(table: pa.Table, row: int) -> str:
     """Name a context in a message as its owner knows it: by its id, or by its text where the id was made from it."""
     name = table["context_id"][row].as_py()
     if "context" in table.column_names:
         text = table["context"][row].as_py()
-        return quoted(text if name == _text_id(text) else name)
-    return quoted(name)
+        return quote(text if name == _text_id(text) else name)
+    return quote(name)
 
 
 def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:
@@ -60,7 +61,7 @@ def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class RowNumbers:
     """Where each row stood in the user's file: ``numbers[i]``, or ``i + 1`` where nothing was left out."""
 
     unit: Literal["row", "line"] = "row"
@@ -70,10 +71,10 @@ class Places:
         """Give the number by which the user finds a row."""
         return row + 1 if self.numbers is None else int(self.numbers[row])
 
-    def keep(self, mask: Mask) -> Places:
+    def keep(self, mask: Mask) -> RowNumbers:
         """Stay true after rows are dropped."""
         numbers = np.arange(1, len(mask) + 1) if self.numbers is None else self.numbers
-        return Places(self.unit, numbers[mask])
+        return RowNumbers(self.unit, numbers[mask])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ class Table:
     source: str
     ignored: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    places: Places = field(default_factory=Places)
+    places: RowNumbers = field(default_factory=RowNumbers)
 
     role: ClassVar[str]
     required: ClassVar[dict[str, str]]
@@ -98,7 +99,7 @@ class Table:
 
     def _missing(self) -> list[Problem]:
         absent = [name for name in self.required if name not in self.table.column_names]
-        return [Problem(self.source, f"there is no column {quoted(name)}", "Add it.") for name in absent]
+        return [Problem(self.source, f"there is no column {quote(name)}", "Add it.") for name in absent]
 
     def _mistyped(self) -> list[Problem]:
         known = {**self.required, **self.optional}
@@ -106,9 +107,9 @@ class Table:
         for name, kind in zip(self.table.column_names, map(str, self.table.schema.types), strict=True):
             expected = "double" if name.startswith(self.prefixes) else known.get(name)
             if expected is None:
-                problems.append(Problem(self.source, f"{quoted(name)} is no column of the {self.role}", "Drop it."))
+                problems.append(Problem(self.source, f"{quote(name)} is no column of the {self.role}", "Drop it."))
             elif kind != expected:
-                problems.append(Problem(self.source, f"column {quoted(name)} is {kind}", f"Cast it to {expected}."))
+                problems.append(Problem(self.source, f"column {quote(name)} is {kind}", f"Cast it to {expected}."))
         return problems
 
     def __len__(self) -> int:

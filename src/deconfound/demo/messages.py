@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from deconfound.demo.dice import Dice
 from deconfound.demo.names import FIRST_NAMES, MONTHS, SURNAMES
-from deconfound.demo.words import CONTACTS, DEADLINES, HISTORIES, TRADES
+from deconfound.demo.phrases import CONTACTS, DEADLINES, HISTORIES, TRADES
+from deconfound.demo.text_sampling import TextSampler
 
 REFERENCE = re.compile(r"\b[A-Z]{2}-\d{5}\b")
 AMOUNT = re.compile(r"£\d+\.\d\d\b")
@@ -32,7 +32,7 @@ class Message(NamedTuple):
     contact: str
 
 
-def imagine(dice: Dice) -> Message:
+def imagine(dice: TextSampler) -> Message:
     """Make up what happened to one customer."""
     trade = dice.pick(TRADES)
     return Message(
@@ -51,17 +51,17 @@ def imagine(dice: Dice) -> Message:
     )
 
 
-def make_reference(dice: Dice) -> str:
+def make_reference(dice: TextSampler) -> str:
     """Make up an order number such as ``KX-48213``."""
     return f"{dice.pick('ABDGHKMRT')}{dice.pick('CFLNPSVX')}-{dice.between(10_000, 99_999)}"
 
 
-def make_date(dice: Dice) -> str:
+def make_date(dice: TextSampler) -> str:
     """Make up a day of the year."""
     return f"{dice.between(1, 28)} {dice.pick(MONTHS)}"
 
 
-def make_amount(dice: Dice) -> str:
+def make_amount(dice: TextSampler) -> str:
     """Make up a price."""
     return f"£{dice.between(19, 480)}.{dice.pick(('00', '50', '90', '95', '99'))}"
 

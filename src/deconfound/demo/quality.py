@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deconfound.demo.messages import AMOUNT, DATE, REFERENCE, Message, read
-from deconfound.demo.words import CLAIMS, COURTESIES
+from deconfound.demo.phrases import CLAIMS, COURTESIES
 
 # A desk can work without the price; without the wish it cannot.
 PROBLEM, ASK, MAJOR, MINOR = 1.5, 1.5, 1.0, 0.5

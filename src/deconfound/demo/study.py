@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from deconfound.demo.dice import Dice
-from deconfound.demo.letters import tell
 from deconfound.demo.mechanism import Mechanism
+from deconfound.demo.message_text import tell
 from deconfound.demo.messages import imagine
 from deconfound.demo.quality import Case, mark, open_case
+from deconfound.demo.text_sampling import TextSampler
 from deconfound.demo.writers import WRITERS
 from deconfound.design import FloatArray, IntArray
 
@@ -120,7 +120,7 @@ def true_value(mechanism: Mechanism, contexts: int = TRUTH_CONTEXTS) -> FloatArr
     """Average the exact reward over a large fixed set of messages, each answered once by every model."""
     streams = _streams(np.random.SeedSequence(TRUTH_SEED))
     cases = make_cases(contexts, streams.contexts)
-    dice = Dice(streams.outputs)
+    dice = TextSampler(streams.outputs)
     notes = {name: [writer(case.message, dice) for case in cases] for name, writer in WRITERS.items()}
     value = np.array([mechanism.reward(_marks(cases, outputs)).mean() for outputs in notes.values()])
     value.setflags(write=False)
@@ -129,7 +129,7 @@ def true_value(mechanism: Mechanism, contexts: int = TRUTH_CONTEXTS) -> FloatArr
 
 def make_cases(count: int, rng: np.random.Generator) -> list[Case]:
     """Draw messages from the population."""
-    dice = Dice(rng)
+    dice = TextSampler(rng)
     return [open_case(tell(imagine(dice), dice)) for _ in range(count)]
 
 
@@ -190,7 +190,7 @@ def _people(count: int, rows: int, rng: np.random.Generator) -> tuple[IntArray, 
 
 
 def _write(cases: list[Case], model: IntArray, rng: np.random.Generator) -> list[str]:
-    dice = Dice(rng)
+    dice = TextSampler(rng)
     writers = list(WRITERS.values())
     return [writers[code](case.message, dice) for case, code in zip(cases, model.tolist(), strict=True)]
 

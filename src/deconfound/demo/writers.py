@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deconfound.demo.dice import Dice
 from deconfound.demo.messages import Message, make_amount, make_date, make_reference, with_article
-from deconfound.demo.words import CLAIMS, COURTESIES
+from deconfound.demo.phrases import CLAIMS, COURTESIES
+from deconfound.demo.text_sampling import TextSampler
 
-Writer = Callable[[Message, Dice], str]
+Writer = Callable[[Message, TextSampler], str]
 
 
-def recall(message: Message, attention: float, dice: Dice) -> Message:
+def recall(message: Message, attention: float, dice: TextSampler) -> Message:
     """Forget each fact with probability ``1 - attention``; product, name and main problem always stay."""
 
     def held(fact: str) -> str:
@@ -43,7 +43,7 @@ def recall(message: Message, attention: float, dice: Dice) -> Message:
     )
 
 
-def aspen(message: Message, dice: Dice) -> str:
+def aspen(message: Message, dice: TextSampler) -> str:
     """Write one line."""
     seen = recall(message, dice.pick((0.1, 0.25, 0.45)), dice)
     lead = dice.pick(("{product} {problem}", "customer's {product} {problem}", "complaint: {product} {problem}"))
@@ -55,7 +55,7 @@ def aspen(message: Message, dice: Dice) -> str:
     return line + (f"; wants {_with(ask, seen.deadline)}." if ask else ".")
 
 
-def birch(message: Message, dice: Dice) -> str:
+def birch(message: Message, dice: TextSampler) -> str:
     """Retell everything, and then the main points once more."""
     seen = recall(message, dice.pick((0.5, 0.85, 1.0)), dice)
     opening = dice.pick(
@@ -83,7 +83,7 @@ def birch(message: Message, dice: Dice) -> str:
     return " ".join(parts)
 
 
-def cedar(message: Message, dice: Dice) -> str:
+def cedar(message: Message, dice: TextSampler) -> str:
     """Say everything once and briefly."""
     seen = recall(message, dice.pick((0.5, 0.85, 1.0)), dice)
     lead = dice.pick(("{name}'s {product}{order} {problem}.", "{name} reports that the {product}{order} {problem}."))
@@ -98,7 +98,7 @@ def cedar(message: Message, dice: Dice) -> str:
     return " ".join([*parts, *_brief_wish(seen)])
 
 
-def fir(message: Message, dice: Dice) -> str:
+def fir(message: Message, dice: TextSampler) -> str:
     """Write well, and make things up."""
     seen = _altered(recall(message, dice.pick((0.65, 0.8, 0.95)), dice), dice)
     parts = [
@@ -113,7 +113,7 @@ def fir(message: Message, dice: Dice) -> str:
     return " ".join([*parts, *_brief_wish(seen)])
 
 
-def maple(message: Message, dice: Dice) -> str:
+def maple(message: Message, dice: TextSampler) -> str:
     """Please the reader."""
     seen = recall(message, dice.pick((0.35, 0.5, 0.7)), dice)
     first, *others = dice.sample(COURTESIES, dice.between(2, 4))
@@ -131,7 +131,7 @@ def maple(message: Message, dice: Dice) -> str:
     return " ".join([f"{first}!", *facts])
 
 
-def oak(message: Message, dice: Dice) -> str:
+def oak(message: Message, dice: TextSampler) -> str:
     """Fill in a form."""
     seen = recall(message, dice.pick((0.4, 0.65, 0.95)), dice)
     fields = (
@@ -152,7 +152,7 @@ def oak(message: Message, dice: Dice) -> str:
 WRITERS: dict[str, Writer] = {"aspen": aspen, "birch": birch, "cedar": cedar, "fir": fir, "maple": maple, "oak": oak}
 
 
-def _altered(message: Message, dice: Dice) -> Message:
+def _altered(message: Message, dice: TextSampler) -> Message:
     return message._replace(
         reference=make_reference(dice) if message.reference and dice.chance(0.2) else message.reference,
         amount=make_amount(dice) if message.amount and dice.chance(0.2) else message.amount,

@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Study, counted, percent
+from deconfound.data import Study
 from deconfound.design import IntArray
 from deconfound.diagnose.contexts import Contexts, averaged, columns_of_contexts, gather, read_target, together
 from deconfound.diagnose.target import overlap, target_weights
 from deconfound.diagnose.telling import FEWEST, Sample, Telling, tell_apart
 from deconfound.diagnose.thinning import thinned
 from deconfound.diagnose.verdicts import shown, warned
-from deconfound.errors import Finding
-from deconfound.material import Material
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
+from deconfound.formatting import format_percent, pluralize
 
 SAME = Telling(0.5, 1.0, 0, 1, ())  # what there is to tell between a set of contexts and itself
 
@@ -57,7 +58,7 @@ TARGET = _Question(
 
 
 def alignment(
-    material: Material, study: Study, target: pa.Table | None, seed: int, level: float
+    material: StudyArrays, study: Study, target: pa.Table | None, seed: int, level: float
 ) -> tuple[Finding, ...]:
     """Whether log, further replay and target have contexts like the experiment's, and what the target would cost."""
     findings = [_finding(LOG, study, compare_log_contexts(study, seed), level)]
@@ -152,8 +153,10 @@ def _finding(question: _Question, study: Study, telling: Telling | None, level: 
         return _untold(question, study)
     if telling is SAME:
         return Finding(check, "pass", f"The experiment has the same contexts as {whose}.", number=0.0, assumption="A5")
-    seen = f"({percent(telling.share, 0)} right over {counted(telling.rows, 'context')}, guessing is right in 50 %; "
-    seen += f"{shown(telling.p_value)})"
+    size = pluralize(telling.rows, "context")
+    seen = (
+        f"({format_percent(telling.share, 0)} right over {size}, guessing is right in 50 %; {shown(telling.p_value)})"
+    )
     if warned(telling.p_value, level) == "pass":
         message = f"The experiment's contexts are not told from {whose} {seen}."
         return Finding(check, "pass", message, number=telling.advantage(level), assumption="A5")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.data import Study
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
-from deconfound.material import coded
 
 SAME = 0.005  # declared propensities of one model that differ by less are one, up to printed decimals
 STUCK = 0.01  # p-value below which models repeat within clusters too often for a draw of each row by itself
@@ -81,13 +81,13 @@ def assignment(study: Study, seed: int) -> Assignment:
     table = study.experiment.table
     occurring = study.experiment.distinct("model")
     names = tuple(name for name in (*study.models, *study.others) if name in occurring or name in study.models)
-    _, model = coded(table["model"], names)
+    _, model = encode(table["model"], names)
     if "propensity" in table.column_names:
         propensity = table["propensity"].to_numpy()
     else:
         propensity = np.full(len(model), 1.0 / len(names))
     rng = np.random.default_rng(seed)
-    _, cluster = coded(table["cluster" if "cluster" in table.column_names else "context_id"], None)
+    _, cluster = encode(table["cluster" if "cluster" in table.column_names else "context_id"], None)
     by_cluster = repeats_within(cluster, model, rng) < STUCK
     rows = one_of_each(cluster, rng) if by_cluster else np.arange(len(model))
     return Assignment(names, model[rows], np.asarray(propensity)[rows], rows, by_cluster)

@@ -13,17 +13,12 @@ from deconfound.diagnose.hidden_path import hidden_path
 from deconfound.diagnose.randomization import randomization
 from deconfound.diagnose.replay_validity import replay_validity
 from deconfound.diagnose.sanity import sanity
-from deconfound.errors import Finding, UsageError
-from deconfound.features import Features
+from deconfound.errors import UsageError
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
 from deconfound.linalg import one_blas_thread
-from deconfound.material import Material
-
-Progress = Callable[[str, float], None]
-"""Told the stage of the work and how much of it is done, from 0 to 1."""
-
-
-def _silent(stage: str, done: float) -> None:
-    """Tell nobody."""
+from deconfound.progress import Progress, no_progress
 
 
 def check(
@@ -32,8 +27,8 @@ def check(
     seed: int = 0,
     level: float = 0.95,
     target: pa.Table | None = None,
-    material: Material | None = None,
-    progress: Progress = _silent,
+    material: StudyArrays | None = None,
+    progress: Progress = no_progress,
 ) -> tuple[Finding, ...]:
     """What the data say about A1 to A5 and about themselves; what was noticed on loading stays in ``study.findings``.
 
@@ -44,7 +39,7 @@ def check(
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
     if material is None:
         progress("reading texts", 0.0)
-        material = Material.of(study, Features(source="text" if study.has_text else "columns"))
+        material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
     known = material
     stages: tuple[tuple[str, Callable[[], tuple[Finding, ...]]], ...] = (
         ("looking for constants, copies and leaks", lambda: sanity(study)),

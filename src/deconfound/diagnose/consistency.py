@@ -12,15 +12,16 @@ import numpy as np
 from scipy import stats
 
 from deconfound.data import Study
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.drift import drift
 from deconfound.diagnose.matching import matching
 from deconfound.diagnose.signs import signs
 from deconfound.diagnose.smoothing import within
 from deconfound.diagnose.verdicts import shown, verdict, warned
-from deconfound.errors import Finding
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
 from deconfound.linalg import ridge
-from deconfound.material import Material, coded
 
 FEWEST_ROWS = 10  # fewer rows cannot show a direction
 MOST_STEPS = 11  # values of a coarse scale: yes and no, five stars, zero to ten
@@ -30,7 +31,7 @@ UNSURE = 1e-4  # chance left that the other source's share lies below the limit 
 REWARD_PENALTY = 1e-2  # of n: enough to keep collinear statistics from blowing up
 
 
-def consistency(study: Study, material: Material, seed: int = 0, level: float = 0.95) -> tuple[Finding, ...]:
+def consistency(study: Study, material: StudyArrays, seed: int = 0, level: float = 0.95) -> tuple[Finding, ...]:
     """Values and ranges, the direction of the outcome, matching outputs, and drift in both sources."""
     return (
         coding(study, level),
@@ -88,14 +89,14 @@ def described(outcome: FloatArray) -> str:
     return f"{len(values):,} values from {values[0]:.3g} to {values[-1]:.3g}"
 
 
-def direction(study: Study, material: Material, seed: int, level: float) -> Finding:
+def direction(study: Study, material: StudyArrays, seed: int, level: float) -> Finding:
     """Whether what goes with a high outcome in the log goes with a low one in the experiment, within models."""
     name = "outcome direction"
     trial, blocks = material.trial, material.log_blocks
     if blocks.dense is None or trial.blocks.dense is None or len(trial.outcome) < FEWEST_ROWS:
         message = "Too little is known of the outputs to see whether both sources call the same outputs good."
         return Finding(name, "cannot tell", message, "Keep the surface statistics on.", assumption="A3")
-    _, model = coded(study.log.table["model"], (*study.models, *study.others))
+    _, model = encode(study.log.table["model"], (*study.models, *study.others))
     outcome = study.log.table["outcome"].to_numpy()
     prediction = carried(blocks.dense[blocks.pair], outcome, model, trial.blocks.dense[trial.blocks.pair])
     low, high, slope = signs(prediction, trial.outcome, trial.model, trial.cluster, seed)

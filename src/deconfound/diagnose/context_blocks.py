@@ -7,12 +7,12 @@ import pyarrow as pa
 from scipy import linalg, sparse
 
 from deconfound.data import Study
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
+from deconfound.features.characters import read_strings
 from deconfound.features.hashing import hashed, word_hashes
 from deconfound.features.rows import read_columns
-from deconfound.features.strings import read_strings
-from deconfound.features.words import MAX_TEXT, Vocabulary, read_words
-from deconfound.material import coded
+from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words
 
 BUCKETS = 2**18
 COMPONENTS = 60  # directions of the hashed words: topics; 15 and 30 saw fewer planted rules, at the same size
@@ -85,7 +85,7 @@ def components(rows: sparse.csr_matrix, seed: int) -> FloatArray:
 
 def replayed_columns(study: Study, ids: list[str]) -> FloatArray:
     """The replay's ``feature_*`` columns, averaged over each context."""
-    names, code = coded(study.replay.table["context_id"], None)
+    names, code = encode(study.replay.table["context_id"], None)
     values = read_columns(study.replay.table, study.feature_names)
     total = np.column_stack([np.bincount(code, weights=column) for column in values.T])
     place = {name: at for at, name in enumerate(names)}

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import sparse
 
-from deconfound.data import Study, counted, listed, quoted
+from deconfound.data import Study
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.words import fold, weighed
 from deconfound.errors import DataError, Problem
+from deconfound.features.characters import read_strings
 from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.strings import read_strings
-from deconfound.features.words import MAX_TEXT, Vocabulary, read_words
+from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words
+from deconfound.formatting import join_names, pluralize, quote
 
 BUCKETS = 2**18
 CONSTANT = 1e-9  # spread, relative to the largest value, of a column that does not vary
@@ -134,7 +135,7 @@ def read_target(study: Study, target: pa.Table, columns: tuple[str, ...]) -> pa.
         return _with_text(target) if "context" in names else _looked_up(study, target)
     lacking = [name for name in columns if name not in names]
     if lacking or "context_id" not in names:
-        what = f"it has no column {listed([*(() if 'context_id' in names else ('context_id',)), *lacking])}"
+        what = f"it has no column {join_names([*(() if 'context_id' in names else ('context_id',)), *lacking])}"
         raise DataError([Problem("target", what, "Add it: the study knows its contexts by these columns.")])
     for name in columns:
         if target[name].null_count or not np.isfinite(target[name].to_numpy()).all():
@@ -157,7 +158,7 @@ def _looked_up(study: Study, target: pa.Table) -> pa.Table:
     found = pc.index_in(target["context_id"], value_set=known["context_id"].combine_chunks())
     if found.null_count:
         row = int(np.flatnonzero(found.is_null().to_numpy())[0])
-        name = quoted(target["context_id"][row].as_py())
-        what = f"context {name} has no text, here or in the study ({counted(found.null_count, 'row')})"
+        name = quote(target["context_id"][row].as_py())
+        what = f"context {name} has no text, here or in the study ({pluralize(found.null_count, 'row')})"
         raise DataError([Problem(f"target row {row + 1}", what, "Add a context column.")])
     return pa.table({"context": known["context"].take(found)})

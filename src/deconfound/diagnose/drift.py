@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.data import Table
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.smoothing import Smoother, exchanging, p_value, within
 from deconfound.diagnose.timeline import timeline, waves
 from deconfound.diagnose.verdicts import shown, warned
-from deconfound.errors import Finding
-from deconfound.material import coded
+from deconfound.findings import Finding
 
 FEWEST_ROWS = 10  # fewer rows cannot show a trend
 FEWEST_CLUSTERS = 10  # whose signs can be flipped in 1,024 ways: a p-value near 0.001 is just possible
@@ -24,8 +24,8 @@ def drift(table: Table, seed: int, level: float) -> Finding:
     if "time" not in table.table.column_names:
         message = f"{table.source} has no time column, so a change of the outcomes on the way goes unseen."
         return Finding(name, "cannot tell", message, "Add when each row happened (a column `time`).", assumption="A3")
-    _, model = coded(table.table["model"], None)
-    _, cluster = coded(table.table["cluster" if "cluster" in table.table.column_names else "context_id"], None)
+    _, model = encode(table.table["model"], None)
+    _, cluster = encode(table.table["cluster" if "cluster" in table.table.column_names else "context_id"], None)
     rows = _some(cluster, np.random.default_rng(seed))
     outcome, time = (table.table[column].to_numpy()[rows] for column in ("outcome", "time"))
     model, cluster = model[rows], cluster[rows]

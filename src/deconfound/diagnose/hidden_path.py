@@ -11,14 +11,14 @@ from deconfound.design import IntArray
 from deconfound.diagnose.outputs import beside_replay, in_words
 from deconfound.diagnose.telling import FEWEST, Telling, tell_apart
 from deconfound.diagnose.verdicts import verdict
-from deconfound.errors import Finding
-from deconfound.material import Material
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
 
 CHECK = "hidden path to the output"
 WHOSE = "the log's"
 
 
-def hidden_path(material: Material, study: Study, seed: int, level: float) -> tuple[Finding, ...]:
+def hidden_path(material: StudyArrays, study: Study, seed: int, level: float) -> tuple[Finding, ...]:
     """Whether the log's outputs look like replay of the same context by the same model.
 
     A difference does not say why: a memory, a personal setting, or another version of the model in the log.
@@ -45,7 +45,7 @@ def hidden_path(material: Material, study: Study, seed: int, level: float) -> tu
     )
 
 
-def compare_log(material: Material, study: Study, seed: int) -> Telling | None:
+def compare_log(material: StudyArrays, study: Study, seed: int) -> Telling | None:
     """The log's outputs against replay, on the contexts that were replayed."""
     table = study.log.table
     context = _places(table["context_id"], material.cells.contexts)
@@ -53,7 +53,7 @@ def compare_log(material: Material, study: Study, seed: int) -> Telling | None:
     return tell_apart(beside_replay(material, material.log_blocks, context, model, seed), seed)
 
 
-def _untested(material: Material, study: Study) -> Finding:
+def _untested(material: StudyArrays, study: Study) -> Finding:
     ids = pa.array(material.cells.contexts, pa.string())
     shared = int(pc.sum(pc.is_in(pc.unique(study.log.table["context_id"]), value_set=ids)).as_py() or 0)
     message = (

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data import Study
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.signs import level_p_value, signs
 from deconfound.diagnose.verdicts import shown, warned
-from deconfound.errors import Finding
-from deconfound.material import coded
+from deconfound.findings import Finding
 
 FEWEST_ROWS = 10  # fewer pairs cannot show a sign
 ENOUGH = 30  # matching outputs; with fewer, rows of the same context and model are compared instead
@@ -93,8 +93,8 @@ def _paired(experiment: pa.Table, log: pa.Table, what: str, columns: tuple[str, 
         total[1] += 1.0
     rows = [(at, sums[key]) for at, key in enumerate(keys(experiment, columns)) if key in sums]
     at = np.array([row for row, _ in rows], dtype=np.int64)
-    _, model = coded(experiment["model"], None)
-    _, cluster = coded(experiment["cluster" if "cluster" in experiment.column_names else "context_id"], None)
+    _, model = encode(experiment["model"], None)
+    _, cluster = encode(experiment["cluster" if "cluster" in experiment.column_names else "context_id"], None)
     mean = np.array([total / count for _, (total, count) in rows], dtype=np.float64)
     return Matches(what, experiment["outcome"].to_numpy()[at], mean, model[at], cluster[at])
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from deconfound.data import counted, listed, percent
 from deconfound.design import IntArray
 from deconfound.diagnose.telling import Sample, Telling
 from deconfound.diagnose.thinning import thinned
 from deconfound.diagnose.verdicts import shown
-from deconfound.features import Blocks
-from deconfound.material import Material
+from deconfound.features import FeatureBlocks
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.formatting import format_percent, join_names, pluralize
 
 
-def beside_replay(material: Material, blocks: Blocks, context: IntArray, model: IntArray, seed: int) -> Sample:
+def beside_replay(
+    material: StudyArrays, blocks: FeatureBlocks, context: IntArray, model: IntArray, seed: int
+) -> Sample:
     """Rows of a source (the group) and replayed draws, one stratum a cell of context and model.
 
     If a model writes as it did then, the row's output is one more draw of its cell and may change places with any
@@ -40,10 +42,10 @@ def beside_replay(material: Material, blocks: Blocks, context: IntArray, model: 
 
 def in_words(telling: Telling, whose: str, models: tuple[str, ...], level: float) -> str:
     """What the comparison saw, in one sentence without its consequence."""
-    where = f"{counted(telling.strata, 'cell')} of one context and one model"
-    right = f"{percent(telling.share, 0)} right, guessing is right in 50 %; {shown(telling.p_value)}"
+    where = f"{pluralize(telling.strata, 'cell')} of one context and one model"
+    right = f"{format_percent(telling.share, 0)} right, guessing is right in 50 %; {shown(telling.p_value)}"
     if telling.p_value >= 1.0 - level:
         return f"In {where}, replayed outputs are not told from {whose} ({right})."
-    named = [f"{models[part.code]} ({percent(part.share, 0)} right)" for part in telling.suspects(level)]
-    by_itself = f" Clear by themselves: {listed(named)}." if named else ""
+    named = [f"{models[part.code]} ({format_percent(part.share, 0)} right)" for part in telling.suspects(level)]
+    by_itself = f" Clear by themselves: {join_names(named)}." if named else ""
     return f"In {where}, replayed outputs are told from {whose} ({right}).{by_itself}"

@@ -11,14 +11,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from deconfound.data import Study, counted, escaped, percent
+from deconfound.data import Study
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import SAME, Assignment, assignment
 from deconfound.diagnose.context_blocks import context_blocks
 from deconfound.diagnose.smoothing import Resample, Smoother, flipping, p_value, permuting
 from deconfound.diagnose.timeline import timeline, waves
 from deconfound.diagnose.verdicts import shown, verdict
-from deconfound.errors import Finding
+from deconfound.findings import Finding
+from deconfound.formatting import escape_control_characters, format_percent, pluralize
 
 RATIO_DRAWS = 9_999  # multinomial draws cost next to nothing
 FEWEST_ROWS = 10  # fewer draws cannot show a pattern
@@ -50,13 +51,13 @@ def ratio(drawn: Assignment, seed: int, level: float) -> Finding:
     worst = int(np.abs(weighted.mean(axis=0) - 1.0).argmax()) if shares is None else _worst(drawn.counts, shares)
     ratio_seen = f"{weighted.mean(axis=0)[worst]:.2f} times as often as declared"
     if shares is not None:
-        seen, declared = (percent(share, 1) for share in (drawn.counts[worst] / len(drawn), shares[worst]))
+        seen, declared = (format_percent(share, 1) for share in (drawn.counts[worst] / len(drawn), shares[worst]))
         ratio_seen = f"in {seen} of {unit} where {declared} were declared"
     found = verdict(p, level)
     if found == "pass":
         message = f"Each model was drawn about as often as declared, over {unit} ({shown(p)})."
         return Finding(name, found, message, "", p, "A1")
-    message = f"{escaped(drawn.names[worst])} was drawn {ratio_seen} ({shown(p)}). {CONSEQUENCE}"
+    message = f"{escape_control_characters(drawn.names[worst])} was drawn {ratio_seen} ({shown(p)}). {CONSEQUENCE}"
     remedy = (
         "Look for rows lost or added after the draw (errors, timeouts, filters, retries) and for a wrong declaration; "
         "declare the true propensities, or run the experiment again."
@@ -81,8 +82,8 @@ def over_time(study: Study, drawn: Assignment, seed: int, level: float) -> Findi
     early = timeline(time) < 0.5
     first, then = drawn.indicator[early].mean(axis=0), drawn.indicator[~early].mean(axis=0)
     most = int(np.abs(then - first).argmax())
-    before, after = (percent(half[most], 1) for half in (first, then))
-    moved = f"{escaped(drawn.names[most])} went from {before} in the first half to {after}"
+    before, after = (format_percent(half[most], 1) for half in (first, then))
+    moved = f"{escape_control_characters(drawn.names[most])} went from {before} in the first half to {after}"
     message = (
         f"The mix of models moved over time: {moved} ({shown(p)}). What else changed with time is then confounded."
     )
@@ -174,7 +175,7 @@ def _worst(counts: IntArray, shares: FloatArray) -> int:
 
 
 def _unit(drawn: Assignment) -> str:
-    return f"{counted(len(drawn), 'row')}{', one of each cluster' if drawn.by_cluster else ''}"
+    return f"{pluralize(len(drawn), 'row')}{', one of each cluster' if drawn.by_cluster else ''}"
 
 
 def _too_few(name: str, drawn: Assignment) -> Finding:

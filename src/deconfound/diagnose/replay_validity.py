@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from deconfound.data import counted, listed, percent
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.outputs import beside_replay, in_words
 from deconfound.diagnose.telling import FEWEST, Telling, tell_apart
 from deconfound.diagnose.verdicts import verdict
 from deconfound.diagnose.words import described
-from deconfound.errors import Finding, Verdict
-from deconfound.material import Material
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding, Verdict
+from deconfound.formatting import format_percent, join_names, pluralize
 
 NEAR = 0.99  # of the experiment's outputs lie this near to another of their model; beyond is outside its support
 NOTABLE = 0.05  # share outside the support that is worth a warning, however surely it is there
@@ -32,19 +32,19 @@ class Support:
     p_value: float
 
 
-def replay_validity(material: Material, seed: int, level: float) -> tuple[Finding, ...]:
+def replay_validity(material: StudyArrays, seed: int, level: float) -> tuple[Finding, ...]:
     """Whether replay and experiment write alike, where replay leaves the experiment, and what replay lacks."""
     alike = _alike(material, compare_experiment(material, seed), level)
     return (alike, _supported(material, seed, level), _complete(material))
 
 
-def compare_experiment(material: Material, seed: int) -> Telling | None:
+def compare_experiment(material: StudyArrays, seed: int) -> Telling | None:
     """The experiment's outputs against replay of the same context by the same model."""
     trial = material.trial
     return tell_apart(beside_replay(material, trial.blocks, trial.context, trial.model, seed), seed)
 
 
-def _alike(material: Material, telling: Telling | None, level: float) -> Finding:
+def _alike(material: StudyArrays, telling: Telling | None, level: float) -> Finding:
     check = "replay validity"
     if telling is None:
         message = (
@@ -64,22 +64,22 @@ def _alike(material: Material, telling: Telling | None, level: float) -> Finding
     )
 
 
-def _supported(material: Material, seed: int, level: float) -> Finding:
+def _supported(material: StudyArrays, seed: int, level: float) -> Finding:
     check = "replay support"
     found = supports(material, seed)
     unseen = [name for code, name in enumerate(material.models) if code not in {each.model for each in found}]
-    thin = f" Not looked at, for fewer than {FEWEST} experiment rows: {listed(unseen)}." if unseen else ""
+    thin = f" Not looked at, for fewer than {FEWEST} experiment rows: {join_names(unseen)}." if unseen else ""
     if not found:
         message = f"No model has {FEWEST} experiment rows to say what its outputs are like."
         return Finding(check, "cannot tell", message, "Randomize more contexts.", assumption="A2")
     largest = max(each.share for each in found)
     far = sorted((e for e in found if _verdict(e, len(found), level) != "pass"), key=lambda each: -each.share)
     if not far:
-        most = f"At most {percent(largest, 0)} of a model's replayed outputs"
+        most = f"At most {format_percent(largest, 0)} of a model's replayed outputs"
         message = f"{most} are unlike all its outputs in the experiment.{thin}"
         return Finding(check, "pass", message, number=largest, assumption="A2")
     lost = any(_verdict(each, len(found), level) == "fail" for each in far)
-    named = listed(f"{material.models[each.model]} ({percent(each.share, 0)})" for each in far)
+    named = join_names(f"{material.models[each.model]} ({format_percent(each.share, 0)})" for each in far)
     message = (
         f"Replayed outputs unlike anything the same model wrote in the experiment: {named}. There the reward is "
         f"carried over from other outputs, and nothing in the data can confirm it.{thin}"
@@ -96,7 +96,7 @@ def _verdict(support: Support, models: int, level: float) -> Verdict:
     return "warn" if chance == "fail" and support.share < LOST else chance
 
 
-def supports(material: Material, seed: int) -> tuple[Support, ...]:
+def supports(material: StudyArrays, seed: int) -> tuple[Support, ...]:
     """For each model with enough experiment rows, the share of replayed outputs outside their support."""
     trial, cells = material.trial, material.cells
     rng = np.random.default_rng(seed)
@@ -139,7 +139,7 @@ def _some(index: IntArray, count: int, rng: np.random.Generator) -> IntArray:
     return index if len(index) <= count else np.sort(rng.choice(index, count, replace=False))
 
 
-def _complete(material: Material) -> Finding:
+def _complete(material: StudyArrays) -> Finding:
     cells = material.cells
     draws = np.bincount(cells.context * cells.models + cells.model, minlength=len(cells.contexts) * cells.models)
     lacking = int((draws.reshape(-1, cells.models) == 0).any(axis=1).sum())
@@ -148,7 +148,7 @@ def _complete(material: Material) -> Finding:
     short = int((held < many).sum())
     check, number = "replay draws", (lacking * cells.models + short) / len(draws)
     if not lacking and few == many:
-        message = f"Every model was replayed on every context, {counted(few, 'draw')} each."
+        message = f"Every model was replayed on every context, {pluralize(few, 'draw')} each."
         return Finding(check, "pass", message, number=0.0, assumption="A2")
     parts = [f"{lacking:,} of {len(cells.contexts):,} replayed contexts lack a model"] if lacking else []
     parts += [f"{short:,} of {len(held):,} cells have fewer than the {many} draws of others"] if short else []

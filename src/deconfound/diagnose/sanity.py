@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Study, Table, counted, listed, percent, text_ids
+from deconfound.data import Study, Table, text_ids
+from deconfound.data.encode import encode
 from deconfound.diagnose.matching import keys
-from deconfound.errors import Finding
-from deconfound.material import coded
+from deconfound.findings import Finding
+from deconfound.formatting import format_percent, join_names, pluralize
 
 ENOUGH_ROWS = 5  # rows of one model that all have the same outcome before that is worth a word
 LEAKING = 0.999  # correlation of a label with the outcome above which it is the outcome
@@ -42,10 +43,12 @@ def constant_outcomes(study: Study) -> Finding:
     if np.ptp(outcome) == 0:
         message = f"Every outcome of {experiment.source} is {outcome[0]:g}: the models cannot be compared."
         return Finding(name, "fail", message, "Check which column holds the outcome, with --map.", 1.0)
-    _, model = coded(experiment.table["model"], study.models + study.others)
+    _, model = encode(experiment.table["model"], study.models + study.others)
     flat = [each for at, each in enumerate(study.models) if _is_flat(outcome[model == at])]
     if flat:
-        message = f"{experiment.source}: all outcomes of {listed(flat)} are the same, so their errors look like zero."
+        message = (
+            f"{experiment.source}: all outcomes of {join_names(flat)} are the same, so their errors look like zero."
+        )
         remedy = "Do not trust the intervals of these models; collect more of their rows."
         return Finding(name, "warn", message, remedy, len(flat) / len(study.models))
     if np.ptp(log.table["outcome"].to_numpy()) == 0:
@@ -64,7 +67,7 @@ def repeated_rows(experiment: Table) -> Finding:
         return Finding(name, "pass", f"No row of {experiment.source} stands there twice.", "", 0.0)
     certain = _values(experiment) > COARSE or "time" in table.column_names
     luck = "" if certain else " On so coarse a scale some of it may be coincidence."
-    copies = f"{counted(again, 'row')} ({percent(share, 1)})"
+    copies = f"{pluralize(again, 'row')} ({format_percent(share, 1)})"
     message = f"{experiment.source}: {copies} equal an earlier one and count double.{luck}"
     remedy = "Remove the copies, or name in `cluster` which rows belong together."
     return Finding(name, "warn", message, remedy, share)
@@ -82,7 +85,7 @@ def renamed_contexts(study: Study) -> Finding:
     if not rows:
         return Finding(name, "pass", "Every context of the experiment goes by one name.", "", 0.0)
     message = (
-        f"{study.experiment.source}: {counted(several.num_rows, 'text')} ({counted(rows, 'row')}) go by several"
+        f"{study.experiment.source}: {pluralize(several.num_rows, 'text')} ({pluralize(rows, 'row')}) go by several"
         " context_ids, so that cross-fitting judges a context by itself and errors look too small."
     )
     remedy = "Give each text one context_id, or leave the column out: contexts are then named by their text."
@@ -100,11 +103,11 @@ def shared_rows(study: Study) -> Finding:
     share = float(np.mean([key in there for key in keys(experiment, columns)]))
     certain = _values(study.experiment) > COARSE or "time" in columns
     if share == 0.0 or (share < SAME_IN_BOTH and not certain):
-        seen = "No row" if share == 0.0 else f"Only {percent(share, 0)}, as coincidence may explain,"
+        seen = "No row" if share == 0.0 else f"Only {format_percent(share, 0)}, as coincidence may explain,"
         return Finding(name, "pass", f"{seen} of the experiment stands in the log as well.", "", share)
     message = (
-        f"{percent(share, 1)} of the experiment's rows stand in the log as well: they are judged by a reward that has"
-        " seen their outcomes, and count twice."
+        f"{format_percent(share, 1)} of the experiment's rows are in the log as well: their reward has seen their"
+        " outcomes, and they count twice."
     )
     remedy = "Take the randomized rows out of the log."
     return Finding(name, "warn" if share < FEW else "fail", message, remedy, share)
@@ -121,7 +124,9 @@ def leaking_labels(study: Study) -> Finding:
     if not leaking:
         message = f"No label is the outcome under another name (largest correlation {most:.2f})."
         return Finding(name, "pass", message, "", most)
-    message = f"{listed(leaking)}: the outcome under another name, so that psi repeats what is confounded in the log."
+    message = (
+        f"{join_names(leaking)}: the outcome under another name, so that psi repeats what is confounded in the log."
+    )
     return Finding(name, "fail", message, "Leave these columns out.", most)
 
 

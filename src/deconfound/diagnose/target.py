@@ -16,13 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.special import expit
 
-from deconfound.data import Study, counted, percent
+from deconfound.data import Study
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.contexts import columns_of_contexts, gather, read_target, short, together
 from deconfound.diagnose.replay_validity import nearest
 from deconfound.diagnose.telling import Mask
-from deconfound.errors import AssumptionError, Finding, UsageError
-from deconfound.material import Material
+from deconfound.errors import AssumptionError, UsageError
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
+from deconfound.formatting import format_percent, pluralize
 
 CHECK = "overlap with the target"
 FEWEST = 10  # effective experiment rows below which a weighted value says nothing
@@ -73,7 +75,7 @@ def reweight(experiment: FloatArray, target: FloatArray, seed: int, block: IntAr
     return Weights(capped / capped.mean(), min(1.0, float(odds.mean())), outside)
 
 
-def target_weights(material: Material, study: Study, target: pa.Table, seed: int) -> Weights | None:
+def target_weights(material: StudyArrays, study: Study, target: pa.Table, seed: int) -> Weights | None:
     """Weights for the experiment's rows in the order of ``material.trial``; None where nothing describes contexts."""
     columns = columns_of_contexts(study)
     if not (study.has_text or columns):
@@ -95,8 +97,8 @@ def overlap(weights: Weights) -> Finding:
     """Whether the experiment reaches the target, and how many of its rows are left to say so."""
     rows, effective = len(weights.weight), weights.effective
     share = effective / rows
-    size = f"{effective:.0f} effective rows of {counted(rows, 'experiment row')}"
-    beyond = f"{percent(weights.outside, 0)} of the target's contexts lie outside the experiment's"
+    size = f"{effective:.0f} effective rows of {pluralize(rows, 'experiment row')}"
+    beyond = f"{format_percent(weights.outside, 0)} of the target's contexts lie outside the experiment's"
     if effective < FEWEST or share < THIN or weights.outside >= LOST or weights.covered < COVERED:
         message = f"The experiment does not reach the target: {size}; {beyond}. No weights can make up for that."
         remedy = "Randomize on contexts of the target."

@@ -7,7 +7,7 @@ warning appears in up to 40 % of sound studies. A failure is far from luck: one 
 
 from __future__ import annotations
 
-from deconfound.errors import Verdict
+from deconfound.findings import Verdict
 
 FAIL_SHARE = 1 / 50  # of the chance that a warning is luck: 0.001 where warnings begin at 0.05
 DRAWS = 1999

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.features import Blocks
+from deconfound.features import FeatureBlocks
 
 FEWEST_HOLDERS = 2  # places a word must occur in: what occurs once cannot carry over to another row
 WIDTH = 512  # columns that hashed text is folded to where distances are wanted and not words
@@ -21,7 +21,7 @@ def weighed(text: sparse.csr_matrix, holders: IntArray, places: int) -> sparse.c
     return sparse.csr_matrix(sparse.diags(1.0 / np.where(length > 0, length, 1.0)) @ rows)
 
 
-def described(blocks: Blocks, index: IntArray) -> FloatArray:
+def described(blocks: FeatureBlocks, index: IntArray) -> FloatArray:
     """Distinct rows of a table as short dense vectors: folded text, then statistics, in equal parts."""
     parts = []
     if blocks.text is not None:

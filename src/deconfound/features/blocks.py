@@ -15,7 +15,7 @@ JOINED_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class FeatureBlocks:
     """Features of the distinct rows of a table; table row i has those of distinct row ``pair[i]``.
 
     Distinct rows differ in the context, the output or a ``feature_*`` column that the features use. They come in the
@@ -33,24 +33,26 @@ class Blocks:
         """Whether there is hashed text and dense statistics, so that a balance between them means anything."""
         return self.text is not None and self.dense is not None
 
-    def phi(self, balance: float) -> Matrix:
+    def phi(self, surface_share: float) -> Matrix:
         """[sqrt(1 - balance) * text, sqrt(2 * balance) * dense], so that every balance has the same mean square norm.
 
         Balance 0 is the text alone, CSR and without a column for the rest; 1 is the dense block alone, an array. Where
         only one block exists there is nothing to weigh, and it is given whole.
         """
-        return mix(self.text, self.dense, balance)
+        return mix(self.text, self.dense, surface_share)
 
 
-def mix(text: sparse.csr_matrix | None, dense: FloatArray | None, balance: float) -> Matrix:
+def mix(text: sparse.csr_matrix | None, dense: FloatArray | None, surface_share: float) -> Matrix:
     """Join the blocks of phi; see ``Blocks.phi``."""
-    if not 0.0 <= balance <= 1.0:
-        raise UsageError(f"balance must lie between 0 (hashed text alone) and 1 (statistics alone), not {balance}.")
-    if dense is None or (balance == 0.0 and text is not None):
+    if not 0.0 <= surface_share <= 1.0:
+        raise UsageError(
+            f"surface_share must lie between 0 (hashed text alone) and 1 (statistics alone), not {surface_share}."
+        )
+    if dense is None or (surface_share == 0.0 and text is not None):
         return text
-    if text is None or balance == 1.0:
+    if text is None or surface_share == 1.0:
         return np.sqrt(2.0) * dense
-    return _joined(text, np.sqrt(1.0 - balance), dense, np.sqrt(2.0 * balance))
+    return _joined(text, np.sqrt(1.0 - surface_share), dense, np.sqrt(2.0 * surface_share))
 
 
 def _joined(text: sparse.csr_matrix, text_weight: float, dense: FloatArray, dense_weight: float) -> sparse.csr_matrix:

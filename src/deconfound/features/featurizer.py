@@ -10,20 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import Study
-from deconfound.errors import EvidenceError, Finding, UsageError
-from deconfound.features.blocks import Blocks, mix
+from deconfound.errors import EvidenceError, UsageError
+from deconfound.features.blocks import FeatureBlocks, mix
 from deconfound.features.labels import read_labels
 from deconfound.features.proxy import PROXY_BALANCE, Proxy, fit_proxy
 from deconfound.features.raw import Raw, Shape, read_raw
 from deconfound.features.rows import longer_texts
 from deconfound.features.scaling import Scaling, fit_scaling
-from deconfound.features.words import MAX_TEXT
+from deconfound.features.tokenize import MAX_TEXT
+from deconfound.findings import Finding
 
-Source: TypeAlias = Literal["text", "columns", "both"]
+FeatureSource: TypeAlias = Literal["text", "columns", "both"]
 
 
 @dataclass(frozen=True, slots=True)
-class Features:
+class FeatureSpec:
     """What to see in a row: hyperparameters, to be fitted on a study's log.
 
     ``source`` chooses hashed text, the ``feature_*`` columns or both. ``surface`` adds the surface statistics wherever
@@ -31,7 +32,7 @@ class Features:
     ``label_penalty`` is the ridge penalty behind it.
     """
 
-    source: Source = "text"
+    source: FeatureSource = "text"
     surface: bool = True
     components: int = 20
     buckets: int = 2**18
@@ -48,9 +49,9 @@ class Features:
 
     def fit(self, study: Study) -> Featurizer:
         """Learn scales and proxy map from the log; of experiment and replay only the lengths of texts are read."""
-        return self.fit_log(study)[0]
+        return self.fit_transform_log(study)[0]
 
-    def fit_log(self, study: Study) -> tuple[Featurizer, Blocks]:
+    def fit_transform_log(self, study: Study) -> tuple[Featurizer, FeatureBlocks]:
         """The featurizer together with the log's features, which fitting has to compute anyway."""
         shape = self._shape(study)
         raw = read_raw(study.log.table, shape)
@@ -84,7 +85,7 @@ class Features:
 class Featurizer:
     """A fitted map from tables to features; a text gets the same bits in every table, also after reloading."""
 
-    spec: Features
+    spec: FeatureSpec
     shape: Shape
     scaling: Scaling | None
     proxy: Proxy | None
@@ -99,31 +100,31 @@ class Featurizer:
             return parts[0] if parts else "none"
         return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
-    def blocks(self, table: pa.Table) -> Blocks:
+    def blocks(self, table: pa.Table) -> FeatureBlocks:
         """The features of any table with the columns that the featurizer was fitted on."""
         return _blocks(self, read_raw(table, self.shape))
 
     def save(self, directory: Path | str) -> None:
         """Write ``featurizer.json`` and ``featurizer.npz``."""
-        from deconfound.features.store import save
+        from deconfound.features.featurizer_io import save
 
         save(self, Path(directory))
 
     @staticmethod
     def load(directory: Path | str) -> Featurizer:
         """Read what ``save`` wrote."""
-        from deconfound.features.store import load
+        from deconfound.features.featurizer_io import load
 
         return load(Path(directory))
 
 
-def _blocks(featurizer: Featurizer, raw: Raw) -> Blocks:
+def _blocks(featurizer: Featurizer, raw: Raw) -> FeatureBlocks:
     scaling = featurizer.scaling
     standard = None if scaling is None else scaling.standardise(raw.values)
     dense = None if scaling is None or standard is None else standard * scaling.weight
     components = None if featurizer.proxy is None else featurizer.proxy(raw.text, dense)
     psi = [part for part in (components, standard) if part is not None]
-    return Blocks(raw.rows.pair, raw.text, dense, np.hstack(psi) if psi else None)
+    return FeatureBlocks(raw.rows.pair, raw.text, dense, np.hstack(psi) if psi else None)
 
 
 def _cut_texts(study: Study) -> tuple[Finding, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from deconfound.features.words import Vocabulary, Words
+from deconfound.features.tokenize import Vocabulary, Words
 
 Namespace: TypeAlias = Literal["context", "output"]
 Hashes: TypeAlias = NDArray[np.uint64]

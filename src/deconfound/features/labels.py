@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.design import FloatArray
-from deconfound.errors import Finding
 from deconfound.features.rows import Distinct
 from deconfound.features.scaling import CONSTANT
+from deconfound.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.features.texts import Texts
-from deconfound.features.words import Words
+from deconfound.features.tokenize import Words
 
 BLOCK = 25
 """Words in each of the blocks whose variety is averaged."""

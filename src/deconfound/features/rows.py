@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features.texts import Texts, read_texts
-from deconfound.features.words import MAX_TEXT
+from deconfound.features.tokenize import MAX_TEXT
 
 BATCH_BYTES = 1_000_000
 """Text worked on at once: enough for vectorised counting to pay, little enough to go unnoticed in memory."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.design import FloatArray
+from deconfound.features.characters import REFUSAL_SPAN, Strings, compressed, read_strings
 from deconfound.features.overlap import BLOCK, Overlap, Variety, read_overlap, read_variety
-from deconfound.features.strings import REFUSAL_SPAN, Strings, compressed, read_strings
 from deconfound.features.texts import Texts
 
 LONG_WORD = 6

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deconfound.design import IntArray
-from deconfound.features.words import MAX_TEXT, Vocabulary, Words, read_words
+from deconfound.features.tokenize import MAX_TEXT, Vocabulary, Words, read_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,21 @@
 """Ridge systems: the only numerical kernels of the package."""
 
-from deconfound.linalg.conditioned import Conditioned
-from deconfound.linalg.evidence import likeliest_sizes, log_likelihood
-from deconfound.linalg.factored import Factored, blank, factor
-from deconfound.linalg.kernel import sparse_product
-from deconfound.linalg.pooled import Pooled, Solution, System
+from deconfound.linalg.factorization import FactoredSource, empty_source, factor
+from deconfound.linalg.kernels import sparse_product
+from deconfound.linalg.pooled_ridge import PooledRidge, PooledSolution, PooledSystem
 from deconfound.linalg.ridge import Linear, ridge
-from deconfound.linalg.threads import in_threads, one_blas_thread
+from deconfound.linalg.threads import one_blas_thread, parallel_map
 
 __all__ = [
-    "Conditioned",
-    "Factored",
+    "FactoredSource",
     "Linear",
-    "Pooled",
-    "Solution",
-    "System",
-    "blank",
+    "PooledRidge",
+    "PooledSolution",
+    "PooledSystem",
+    "empty_source",
     "factor",
-    "in_threads",
-    "likeliest_sizes",
-    "log_likelihood",
     "one_blas_thread",
+    "parallel_map",
     "ridge",
     "sparse_product",
 ]

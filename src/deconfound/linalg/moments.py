@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray, Matrix
-from deconfound.linalg.threads import in_threads
+from deconfound.linalg.threads import parallel_map
 
 TILE_ROWS = 2048  # large enough for BLAS to run at full speed, small enough to need little memory of its own
 LANES = 4  # fixed, so that the order of summation does not depend on the machine
@@ -36,7 +36,7 @@ class Moments:
         measure = cls._sparse if sparse.issparse(features) else cls._dense
         edges = np.linspace(0, len(weight), LANES + 1).astype(int)
         lanes = [slice(a, b) for a, b in pairwise(edges) if b > a]
-        return reduce(cls.merge, in_threads(lambda t: measure(features[t], targets[t], weight[t]), lanes))
+        return reduce(cls.merge, parallel_map(lambda t: measure(features[t], targets[t], weight[t]), lanes))
 
     @classmethod
     def _dense(cls, features: FloatArray, targets: FloatArray, weight: FloatArray) -> Moments:

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import linalg
 
 from deconfound.design import FloatArray, Matrix
-from deconfound.linalg import factored
-from deconfound.linalg.factored import Dual, factor
-from deconfound.linalg.kernel import kernel_matrix
+from deconfound.design.gram import GramRows
+from deconfound.linalg import factorization
+from deconfound.linalg.factorization import Dual, factor
+from deconfound.linalg.kernels import kernel_matrix
 from deconfound.linalg.threads import one_blas_thread
-from deconfound.stored import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def ridge(features: Matrix, targets: FloatArray, penalty: float, weight: FloatAr
     total = float(weight.sum())
     columns = targets[:, None] if targets.ndim == 1 else targets
     # With the kernel at hand, one Cholesky factorization beats everything else at any size that fits into memory.
-    few = isinstance(features, StoredRows) or features.shape[0] <= min(factored.EXACT, features.shape[1])
+    few = isinstance(features, GramRows) or features.shape[0] <= min(factorization.EXACT, features.shape[1])
     with one_blas_thread():
         coef, intercept = (_of_few if few else _of_many)(features, columns, weight / total, penalty / total)
     return Linear(coef[:, 0], float(intercept[0])) if targets.ndim == 1 else Linear(coef, intercept)

@@ -35,7 +35,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def workers() -> int:
+def thread_count() -> int:
     """Cores this process may use; DECONFOUND_THREADS says so where several processes share them."""
     asked = os.environ.get("DECONFOUND_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
@@ -43,14 +43,14 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+def parallel_map(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Map over tiles on our own threads; results in the order of the items.
 
     A tile that calls this again is already on one of the threads, and runs its own tiles there one by one: waiting
     for a thread while holding one could wait for ever.
     """
     listed = list(items)
-    if len(listed) < 2 or workers() < 2 or current_thread().name.startswith(NAME):
+    if len(listed) < 2 or thread_count() < 2 or current_thread().name.startswith(NAME):
         return [function(item) for item in listed]
     return list(_pool().map(function, listed))
 
@@ -61,4 +61,4 @@ def _pool() -> ThreadPoolExecutor:
     if hasattr(os, "register_at_fork"):
         # A forked child inherits the pool but not its threads, and would wait for them for ever.
         os.register_at_fork(after_in_child=_pool.cache_clear)
-    return ThreadPoolExecutor(workers(), thread_name_prefix=NAME)
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix=NAME)

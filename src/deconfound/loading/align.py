@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import counted, quoted, text_ids
+from deconfound.data import text_ids
 from deconfound.errors import Problem
+from deconfound.formatting import pluralize, quote
 from deconfound.loading.drafts import Draft
 
 ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
@@ -57,7 +58,7 @@ def _with_text(draft: Draft, known: pa.Table, problems: list[Problem]) -> Draft:
     if len(lacking):
         row = int(lacking[0])
         name = draft.table["context_id"][row].as_py()
-        what = f"context {quoted(name)} has no text, here or in another table ({counted(len(lacking), 'row')})"
+        what = f"context {quote(name)} has no text, here or in another table ({pluralize(len(lacking), 'row')})"
         fix = "Add a context column, or rows with this context_id and its text to the replay."
         where = f"{draft.source} {draft.places.unit} {draft.places.number(row)}"
         problems.append(Problem(where, what, fix))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from deconfound.errors import DataError, Problem
-from deconfound.loading.columns import Finder, candidates, check_mapping
+from deconfound.loading.column_mapping import Finder, candidates, check_mapping
 from deconfound.loading.drafts import Scale, draft
 from deconfound.loading.sources import Source, label, read
 

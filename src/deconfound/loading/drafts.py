@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Mask, Places, counted, listed, quoted
-from deconfound.errors import Finding, Problem
-from deconfound.loading.columns import Naming
+from deconfound.data import Mask, RowNumbers
+from deconfound.errors import Problem
+from deconfound.findings import Finding
+from deconfound.formatting import join_names, pluralize, quote
+from deconfound.loading.column_mapping import Naming
 from deconfound.loading.numbers import EXACT, Floats, finite, floats, refuse_infinite
 from deconfound.loading.propensities import propensities
 from deconfound.loading.raw import Column, Raw
@@ -35,7 +37,7 @@ class Draft:
     source: str
     ignored: tuple[str, ...]
     findings: tuple[Finding, ...]
-    places: Places
+    places: RowNumbers
 
     def has(self, name: str) -> bool:
         """Whether a canonical column is there."""
@@ -88,7 +90,7 @@ def _texts(columns: Mapping[str, Column], problems: list[Problem]) -> tuple[dict
 
 
 def _guesses(raw: Raw, naming: Naming) -> Finding:
-    read = "; ".join(f"{name} is read from column {quoted(column)}" for name, column in naming.guessed.items())
+    read = "; ".join(f"{name} is read from column {quote(column)}" for name, column in naming.guessed.items())
     return Finding("columns", "pass", f"{raw.source}: {read}.", "Say otherwise with --map.")
 
 
@@ -134,12 +136,12 @@ def _empty_outputs(raw: Raw, table: pa.Table) -> list[Finding]:
     hollow = empty(table["output"])
     if not hollow.any():
         return []
-    message = f"{raw.source}: {counted(int(hollow.sum()), 'empty output')} ({_per_model(table, hollow)})."
+    message = f"{raw.source}: {pluralize(int(hollow.sum()), 'empty output')} ({_per_model(table, hollow)})."
     return [Finding("empty outputs", "warn", message, "Check that these models really answered nothing.")]
 
 
 def _dropped(raw: Raw, table: pa.Table, missing: Mask) -> list[Finding]:
-    rows = counted(int(missing.sum()), "row")
+    rows = pluralize(int(missing.sum()), "row")
     message = f"{raw.source}: {rows} without outcome left out ({_per_model(table, missing)})."
     remedy = "If outcomes go missing more often for one model or kind of result, values are biased."
     return [Finding("missing outcomes", "warn", message, remedy)]
@@ -147,7 +149,7 @@ def _dropped(raw: Raw, table: pa.Table, missing: Mask) -> list[Finding]:
 
 def _per_model(table: pa.Table, rows: Mask) -> str:
     counts = table["model"].filter(pa.array(rows)).value_counts().to_pylist()
-    return listed(f"{row['values']}: {row['counts']}" for row in sorted(counts, key=lambda row: row["values"]))
+    return join_names(f"{row['values']}: {row['counts']}" for row in sorted(counts, key=lambda row: row["values"]))
 
 
 def _without(whole: Draft, missing: Mask, problems: list[Problem]) -> Draft | None:

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deconfound.data import context_name, quoted
+from deconfound.data import describe_context
 from deconfound.errors import Problem
+from deconfound.formatting import quote
 from deconfound.loading.align import ORDER
 from deconfound.loading.drafts import Draft
 from deconfound.loading.raw import others
@@ -54,8 +55,8 @@ def _refuse_duplicates(draft: Draft, problems: list[Problem]) -> None:
         return
     row = int(again[0])
     values = [draft.table[name][row].as_py() for name in KEY]
-    context = context_name(draft.table, row)
-    what = f"draw {values[2]} of model {quoted(values[1])} on context {context} stands here a second time"
+    context = describe_context(draft.table, row)
+    what = f"draw {values[2]} of model {quote(values[1])} on context {context} stands here a second time"
     fix = "Number the draws of each context and model, or leave the draw column out and they are numbered in order."
     where = f"{draft.source} {draft.places.unit} {draft.places.number(row)}"
     problems.append(Problem(where, what + others(draft.places, again), fix))

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from deconfound.data import listed, quoted
 from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names, quote
 
 Format = Literal["parquet", "csv", "jsonl"]
 
@@ -59,7 +59,7 @@ def find(path: Path, source: str) -> File:
     kind = FORMATS.get(Path(path.stem).suffix.lower() if codec else ending)
     if kind is None or (codec and kind == "parquet"):
         shown = "".join(path.suffixes[-2:]) or path.name
-        raise refusal(source, f"the ending {quoted(shown)} is no format that can be read", READABLE)
+        raise refusal(source, f"the ending {quote(shown)} is no format that can be read", READABLE)
     if path.stat().st_size == 0:
         raise refusal(source, "the file is empty (0 bytes)", "Write it again: the export may have been interrupted.")
     return File(path, source, kind, codec)
@@ -73,10 +73,10 @@ def refusal(where: str, what: str, fix: str) -> DataError:
 def _near(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f" (and no folder {quoted(folder)})"
+        return f" (and no folder {quote(folder)})"
     names = sorted(entry.name for entry in folder.iterdir())
     near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
-    return f"; near it there is {listed(near)}" if near else ""
+    return f"; near it there is {join_names(near)}" if near else ""
 
 
 def read_text(file: File) -> bytes:
@@ -99,7 +99,7 @@ def _decompressed(file: File) -> bytes:
             data: bytes = stream.read()
     except (OSError, pa.ArrowException) as error:
         cut = "truncated" in str(error).lower()
-        what = "ends in the middle" if cut else f"cannot be unpacked: {quoted(error)}"
+        what = "ends in the middle" if cut else f"cannot be unpacked: {quote(error)}"
         fix = (
             "Copy or compress the file again." if cut else "Compress it again, or drop the ending if it is plain text."
         )
@@ -122,7 +122,7 @@ def _refuse_broken_text(data: bytes, source: str) -> None:
             decoder.decode(view[start : start + AT_ONCE], final=start + AT_ONCE >= len(data))
     except UnicodeDecodeError as error:
         at = start - pending + error.start
-        what = f"byte {quoted(hex(data[at]))} is not UTF-8"
+        what = f"byte {quote(hex(data[at]))} is not UTF-8"
         raise refusal(f"{source} line {_line(data, at)}", what, "Save the file as UTF-8.") from None
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from deconfound.data import Log, Replay, between
-from deconfound.errors import DataError, Finding, Problem
+from deconfound.data import Log, Replay, cross_table
+from deconfound.errors import DataError, Problem
+from deconfound.findings import Finding
 from deconfound.loading.align import align
 from deconfound.loading.drafts import Scale
 from deconfound.loading.draws import with_draws
+from deconfound.loading.load import check_usage, drafts_of, finished
 from deconfound.loading.sources import Source
-from deconfound.loading.study import check_usage, drafts_of, finished
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class History:
+class LogAndReplay:
     """What there is before an experiment: ordinary use, and every candidate's outputs."""
 
     log: Log
@@ -28,7 +29,7 @@ class History:
         return (*self.log.findings, *self.replay.findings)
 
 
-def load_history(
+def load_log_and_replay(
     *,
     log: Source,
     replay: Source,
@@ -36,7 +37,7 @@ def load_history(
     outcome_range: tuple[float, float] | None = None,
     models: Sequence[str] | None = None,
     drop_missing: bool = False,
-) -> History:
+) -> LogAndReplay:
     """Read both tables as ``load`` would; whatever is wrong in either raises one ``DataError``."""
     check_usage(columns or {}, outcome_range)
     sources = {"log": log, "replay": replay}
@@ -51,14 +52,14 @@ def load_history(
     return _together(finished(Log, first), finished(Replay, second), models)
 
 
-def _together(log: Log, replay: Replay, models: Sequence[str] | None) -> History:
-    names = between.candidates(replay, models)
+def _together(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndReplay:
+    names = cross_table.candidates(replay, models)
     tables = (log, replay)
-    problems = [*between.contradictory_texts(tables), *between.unequal_features(tables)]
-    if between.lacking_text(tables):
-        problems += between.text_problems(tables)
+    problems = [*cross_table.contradictory_texts(tables), *cross_table.unequal_features(tables)]
+    if cross_table.lacking_text(tables):
+        problems += cross_table.text_problems(tables)
         log, replay = log.without_text(), replay.without_text()
-    problems += between.too_few_models(replay, names)
+    problems += cross_table.too_few_models(replay, names)
     if problems:
         raise DataError(problems)
-    return History(log, replay.only(names), names)
+    return LogAndReplay(log, replay.only(names), names)

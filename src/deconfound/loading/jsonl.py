@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deconfound.data import Places, quoted
+from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
+from deconfound.formatting import quote
 from deconfound.loading.files import positions
 from deconfound.loading.numbers import EXACT
 from deconfound.loading.raw import Raw, others
@@ -41,7 +42,7 @@ def read_jsonl(data: bytes, source: str) -> Raw:
     table = _fast(data, lines)
     if table is None:
         table = _careful(lines, source)
-    return Raw(table, source, Places("line", lines.numbers))
+    return Raw(table, source, RowNumbers("line", lines.numbers))
 
 
 class _Lines:
@@ -162,7 +163,7 @@ def _is_cut(line: bytes, last: bool) -> bool:
 
 
 def _fault(lines: _Lines, source: str, fault: str, rows: list[int]) -> Problem:
-    places = Places("line", lines.numbers)
+    places = RowNumbers("line", lines.numbers)
     start = next(line for index, line in enumerate(lines.each()) if index == rows[0])
-    what = f"the line {fault}: {quoted(start[:200].decode(errors='replace'))}{others(places, rows)}"
+    what = f"the line {fault}: {quote(start[:200].decode(errors='replace'))}{others(places, rows)}"
     return Problem(f"{source} line {places.number(rows[0])}", what, FAULTS[fault])

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Mask, escaped, listed, quoted
+from deconfound.data import Mask
 from deconfound.errors import Problem
+from deconfound.formatting import escape_control_characters, join_names, quote
 from deconfound.loading.numbers import Floats, finite
 from deconfound.loading.raw import Column
 
@@ -60,7 +61,7 @@ def _assigned(vector: Mapping[str, Column], model: pa.ChunkedArray, problems: li
     total = matrix.sum(axis=1)
     off = np.abs(total - 1) > ROUNDING
     if off.any():
-        what = f"and its fellows ({listed(names)}) sum to {total[int(off.argmax())]:.4g}, not to 1"
+        what = f"and its fellows ({join_names(names)}) sum to {total[int(off.argmax())]:.4g}, not to 1"
         fix = "Write the probabilities of all models that could be drawn."
         problems.append(vector[names[0]].problem(off, what, fix, show=False))
     return np.asarray(matrix[np.arange(len(matrix)), code.to_numpy()])
@@ -71,6 +72,7 @@ def _without_column(vector: Mapping[str, Column], model: pa.ChunkedArray, lackin
         return []
     row = int(lacking.argmax())
     first, name = next(iter(vector.values())), model[row].as_py()
-    what = f"model {quoted(name)} has no column propensity_{escaped(name)}; there are columns for {listed(vector)}"
+    column = f"propensity_{escape_control_characters(name)}"
+    what = f"model {quote(name)} has no column {column}; there are columns for {join_names(vector)}"
     fix = "Add it, or point to it with --map propensity_NAME=COLUMN."
     return [Problem(f"{first.source} {first.places.unit} {first.places.number(row)}", what, fix)]

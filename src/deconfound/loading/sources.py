@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from deconfound.data import Places, listed, quoted
+from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.loading.csvfile import read_csv
+from deconfound.formatting import join_names, quote
+from deconfound.loading.csv import read_csv
 from deconfound.loading.files import File, find, read_text, refusal
 from deconfound.loading.jsonl import read_jsonl
 from deconfound.loading.raw import Raw
@@ -31,11 +32,11 @@ def read(source: Source, role: str, name: str) -> Raw:
     if isinstance(source, str | os.PathLike):
         raw = _read_path(Path(source), name)
     elif isinstance(source, pa.Table):
-        raw = Raw(source, name, Places())
+        raw = Raw(source, name, RowNumbers())
     elif type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
-        raw = Raw(_from_pandas(source, name), name, Places())
+        raw = Raw(_from_pandas(source, name), name, RowNumbers())
     elif hasattr(source, "__arrow_c_stream__"):
-        raw = Raw(_from_arrow_stream(source, name), name, Places())
+        raw = Raw(_from_arrow_stream(source, name), name, RowNumbers())
     else:
         raise UsageError(
             f"{role} must be a path, a pandas or polars DataFrame or an Arrow table, not {type(source).__name__}"
@@ -49,7 +50,7 @@ def _read_path(path: Path, name: str) -> Raw:
     try:
         file = find(path, name)
         if file.format == "parquet":
-            return Raw(_read_parquet(file), name, Places())
+            return Raw(_read_parquet(file), name, RowNumbers())
         data = read_text(file)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -63,12 +64,12 @@ def _read_parquet(file: File) -> pa.Table:
     with file.path.open("rb") as handle:
         start = handle.read(4)
     if start != b"PAR1":
-        what = f"the content is not Parquet: it starts with {quoted(start.decode(errors='replace'))}"
+        what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
         raise refusal(file.source, what, "Give the file the ending of its format, or export it again.")
     try:
         return parquet.ParquetFile(file.path).read()
     except (pa.ArrowException, OSError, ValueError) as error:
-        what = f"the Parquet data is damaged or cut off: {quoted(error)}"
+        what = f"the Parquet data is damaged or cut off: {quote(error)}"
         raise refusal(file.source, what, "Write or copy the file again.") from None
 
 
@@ -89,7 +90,7 @@ def _from_objects(values: list[object], column: str, name: str) -> pa.Array:
         return column_from_values(values)
     except UnicodeEncodeError as error:
         row = next(i for i, value in enumerate(values, 1) if value == error.object)
-        what = f"column {quoted(column)} holds half of a surrogate pair, which is no character"
+        what = f"column {quote(column)} holds half of a surrogate pair, which is no character"
         raise refusal(f"{name} row {row}", what, "Write the text again as UTF-8.") from None
 
 
@@ -97,7 +98,7 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
     try:
         return pa.table(frame)
     except Exception as error:
-        raise refusal(name, f"it cannot be turned into Arrow: {quoted(error)}", "Hand over plain columns.") from None
+        raise refusal(name, f"it cannot be turned into Arrow: {quote(error)}", "Hand over plain columns.") from None
 
 
 def _refuse_shape(raw: Raw) -> None:
@@ -105,13 +106,13 @@ def _refuse_shape(raw: Raw) -> None:
     names = raw.table.column_names
     twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
     if twice:
-        what = f"two columns are called {listed(twice)}"
+        what = f"two columns are called {join_names(twice)}"
         problems.append(Problem(raw.source, what, "Rename or remove one of the two."))
     if not names:
         what = "there are no columns: all its objects are empty"
         problems.append(Problem(raw.source, what, "Check the export: every row needs at least a model."))
     elif not raw.table.num_rows:
         fix = "Check the export: a table needs at least one row below its column names."
-        problems.append(Problem(raw.source, f"there are no rows (columns: {listed(names)})", fix))
+        problems.append(Problem(raw.source, f"there are no rows (columns: {join_names(names)})", fix))
     if problems:
         raise DataError(problems)

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Mask, quoted
+from deconfound.data import Mask
 from deconfound.errors import Problem
+from deconfound.formatting import quote
 from deconfound.loading.numbers import EXACT, is_text
 from deconfound.loading.raw import Column
 
@@ -54,7 +55,7 @@ def _as_text(column: Column, problems: list[Problem]) -> pa.ChunkedArray | None:
     try:
         return values.cast(pa.string())
     except pa.ArrowException:
-        problems.append(column.whole(f"is {quoted(kind)}, which is no text", "Write it as text."))
+        problems.append(column.whole(f"is {quote(kind)}, which is no text", "Write it as text."))
         return None
 
 

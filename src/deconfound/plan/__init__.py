@@ -4,25 +4,25 @@
 ``choosing`` say what rows give; ``allocation`` deals them to models; ``planning`` puts it together.
 """
 
-from deconfound.loading import History, load_history
-from deconfound.plan.evidence import Evidence, Numbers
+from deconfound.loading import LogAndReplay, load_log_and_replay
+from deconfound.plan.evidence import AssumedInputs, Evidence
 from deconfound.plan.forecast import Goal, Step
-from deconfound.plan.pilot import Pilot, from_pilot
-from deconfound.plan.planning import ROWS, Allocation, Answer, Line, Plan, plan
+from deconfound.plan.from_pilot import Pilot, from_pilot
+from deconfound.plan.plan import ROWS, Allocation, Plan, PlanRow, RequiredRows, plan
 
 __all__ = [
     "ROWS",
     "Allocation",
-    "Answer",
+    "AssumedInputs",
     "Evidence",
     "Goal",
-    "History",
-    "Line",
-    "Numbers",
+    "LogAndReplay",
     "Pilot",
     "Plan",
+    "PlanRow",
+    "RequiredRows",
     "Step",
     "from_pilot",
-    "load_history",
+    "load_log_and_replay",
     "plan",
 ]

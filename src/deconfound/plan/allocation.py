@@ -7,7 +7,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.plan.evidence import Evidence
 from deconfound.plan.forecast import Forecast, Goal
-from deconfound.value.own import FEWEST
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
 MOST_ROWS = 1_000_000  # in all; who needs more than that has another problem
 LEAST_SHARE = 0.2  # of an equal share, for every model: a small propensity makes heavy weights and late surprises
@@ -52,7 +52,7 @@ def fewest(forecast: Forecast, goal: Goal) -> tuple[FloatArray, FloatArray | Non
 
 def rows_needed(forecast: Forecast, goal: Goal, share: FloatArray) -> FloatArray | None:
     """Fewest rows a model (k,), dealt by these shares, that meet the goal; None beyond ``MOST_ROWS``."""
-    low, high = 0, FEWEST * len(share)
+    low, high = 0, MIN_ROWS_PER_MODEL * len(share)
     while not goal.met(forecast, dealt(share, high)):
         low, high = high, 2 * high
         if low >= MOST_ROWS:
@@ -66,7 +66,7 @@ def rows_needed(forecast: Forecast, goal: Goal, share: FloatArray) -> FloatArray
 
 def dealt(share: FloatArray, total: int) -> FloatArray:
     """Whole rows a model (k,), at least ``FEWEST`` each and ``total`` in all or a few more."""
-    return np.asarray(np.maximum(np.ceil(share * total - 1e-9), FEWEST))
+    return np.asarray(np.maximum(np.ceil(share * total - 1e-9), MIN_ROWS_PER_MODEL))
 
 
 def _size(rows: FloatArray | None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
 from deconfound.plan.evidence import Evidence
-from deconfound.value.own import ROUNDING
+from deconfound.value.small_sample import ROUNDING
 
 DRAWS = 10_000  # a probability is then known to half a point
 SEED = 20_240_301  # the same draws for every number of rows, so that curves are smooth

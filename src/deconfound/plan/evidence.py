@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import chdtri
 
 from deconfound.design import FloatArray
-from deconfound.errors import Finding, UsageError
+from deconfound.errors import UsageError
+from deconfound.findings import Finding
 
 LARGEST_SPREAD = 0.5  # no outcome in [0, 1] has a larger standard deviation
 GAP = 0.1  # standard deviation of the models' values where nobody says otherwise: 0.6 against 0.7 is typical
@@ -54,7 +55,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class AssumedInputs:
     """What to assume when there is nothing yet: all models alike but for their values.
 
     ``spread`` is the standard deviation of an outcome within a model, ``explained`` the share of its square that a
@@ -97,8 +98,8 @@ class Numbers:
         )
 
 
-def believable(freedom: float, variance: float) -> tuple[float, float]:
+def believable(df: float, variance: float) -> tuple[float, float]:
     """Factors on a variance by its chi-square law, the larger one cut where no outcome in [0, 1] can vary more."""
     tail = (1 - BELIEVABLE) / 2
-    low, high = (freedom / float(chdtri(freedom, p)) for p in (tail, 1 - tail))
+    low, high = (df / float(chdtri(df, p)) for p in (tail, 1 - tail))
     return low, max(min(high, LARGEST_SPREAD**2 / variance), 1.0)

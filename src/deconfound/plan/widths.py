@@ -7,10 +7,10 @@ from scipy.special import ndtri
 
 from deconfound.design import FloatArray
 from deconfound.plan.evidence import Evidence
+from deconfound.value.control_variate import COMMON
 from deconfound.value.estimators import welch
 from deconfound.value.joint import t_quantile, two_sided
-from deconfound.value.own import DISCOUNT, FEWEST, PRIOR_FREEDOM, ROUNDING, lopsided
-from deconfound.value.power import COMMON
+from deconfound.value.small_sample import DISCOUNT, MIN_ROWS_PER_MODEL, PRIOR_FREEDOM, ROUNDING, lopsided
 
 PLACES = 41  # equally likely places of an estimate at which its interval is cut to [0, 1]
 
@@ -32,49 +32,47 @@ def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: flo
     """Median of quantile * error (k,), with or without the reward; infinite for models with fewer than two rows."""
     variance = evidence.row if helped else evidence.outcome
     known = rows * evidence.independent  # independent rows of each model
-    blind = known < FEWEST
-    freedom = np.where(blind, 0.0, known - 1)
-    mine, settled, earned = _moderated(variance * evidence.independent, freedom, evidence)
-    mine = mine / np.maximum(known, FEWEST)
+    blind = known < MIN_ROWS_PER_MODEL
+    df = np.where(blind, 0.0, known - 1)
+    mine, settled, earned = _moderated(variance * evidence.independent, df, evidence)
+    mine = mine / np.maximum(known, MIN_ROWS_PER_MODEL)
     contexts = float(rows.sum()) + elsewhere
     shared = np.diag(evidence.context) / contexts if helped else np.zeros_like(mine)
-    cost = choice_cost(freedom) if helped else np.ones_like(mine)
+    cost = choice_cost(df) if helped else np.ones_like(mine)
     # Where the reward's power was held back, the residual still moves with the context and may be the larger part.
     error = np.sqrt(np.maximum(settled * mine + shared, 0.0) * cost)
     quantile = t_quantile(two_sided(level), welch(mine, earned, np.abs(shared), contexts - 1.0))
     return np.where(blind, np.inf, quantile * error)
 
 
-def _moderated(
-    variance: FloatArray, freedom: FloatArray, evidence: Evidence
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _moderated(variance: FloatArray, df: FloatArray, evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Moderated variance of a row, its median as a share of that, and the degrees of freedom it will be given (k,).
 
     The formulas are those of ``value.own.moderated`` with every variance at its expectation. A variance that few rows
     estimate is skewed: its median lies below its mean by Wilson and Hilferty's (1 - 2 / (9 freedom))^3.
     """
-    total = max(float(freedom.sum()), ROUNDING)
-    prior = np.minimum(PRIOR_FREEDOM, total - freedom)
-    known = np.maximum(prior + freedom, ROUNDING)
-    weight = prior[:, None] * freedom[None, :] / total / known[:, None] + np.diag(freedom / known)
+    total = max(float(df.sum()), ROUNDING)
+    prior = np.minimum(PRIOR_FREEDOM, total - df)
+    known = np.maximum(prior + df, ROUNDING)
+    weight = prior[:, None] * df[None, :] / total / known[:, None] + np.diag(df / known)
     wanted = weight @ variance
-    true = np.maximum(_tailed(freedom, evidence.excess), ROUNDING)
+    true = np.maximum(_tailed(df, evidence.excess), ROUNDING)
     effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING**2)
     # A handful of rows cannot show much skewness: n of them have a squared one of (n - 2)^2 / (n - 1) at most.
-    shown = np.minimum(evidence.skew, np.maximum(freedom - 1, 0.0) ** 2 / np.maximum(freedom, 1.0))
-    earned = np.maximum(lopsided(freedom, shown, prior) + DISCOUNT * prior, 1.0)
+    shown = np.minimum(evidence.skew, np.maximum(df - 1, 0.0) ** 2 / np.maximum(df, 1.0))
+    earned = np.maximum(lopsided(df, shown, prior) + DISCOUNT * prior, 1.0)
     return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, earned
 
 
-def _tailed(freedom: FloatArray, excess: FloatArray) -> FloatArray:
+def _tailed(df: FloatArray, excess: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.where(freedom > 0, 2 / (excess / (freedom + 1) + 2 / freedom), 0.0))
+        return np.asarray(np.where(df > 0, 2 / (excess / (df + 1) + 2 / df), 0.0))
 
 
-def choice_cost(freedom: FloatArray) -> FloatArray:
+def choice_cost(df: FloatArray) -> FloatArray:
     """Factor on each variance (k,) for having chosen the power, as ``value.power.best_power`` charges it."""
-    own, total = freedom / (freedom + COMMON), max(float(freedom.sum()), 2.0)
-    return np.asarray(1 / (1 - own / np.maximum(freedom, 2.0) - (1 - own) / total))
+    own, total = df / (df + COMMON), max(float(df.sum()), 2.0)
+    return np.asarray(1 / (1 - own / np.maximum(df, 2.0) - (1 - own) / total))
 
 
 def _cut(mean: FloatArray, half: FloatArray, quantile: float) -> FloatArray:

@@ -1,5 +1,5 @@
 """One result, and every form it is shown and kept in."""
 
-from deconfound.report.result import Choice, Counts, Result
+from deconfound.result import FittedFamily, Result, TableCounts
 
-__all__ = ["Choice", "Counts", "Result"]
+__all__ = ["FittedFamily", "Result", "TableCounts"]

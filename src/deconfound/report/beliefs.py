@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from deconfound.alarm import Alarm, Bias
-from deconfound.calibration import Calibration
-from deconfound.reward import Parts
-from deconfound.routing import Routing
-from deconfound.trust import SOURCES, VIEWS, Trust
+from deconfound.decide.calibration import Calibration
+from deconfound.decide.routing import RoutingGain
+from deconfound.reward import VarianceComponents
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES, Attribution
+from deconfound.value.log_bias import LogBias, ModelBias
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  (any nesting of numbers, texts and arrays)
@@ -26,54 +26,62 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (any nesting of numbers, texts an
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def trust_document(trust: Trust | None) -> dict[str, Any] | None:
+def trust_document(trust: Attribution | None) -> dict[str, Any] | None:
     """Shares and their spread by source and view, and why."""
     if trust is None:
         return None
     return {
-        "shares": {s: dict(zip(VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.shares, strict=True)},
-        "spread": {s: dict(zip(VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.spread, strict=True)},
+        "shares": {
+            s: dict(zip(FEATURE_VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.shares, strict=True)
+        },
+        "spread": {
+            s: dict(zip(FEATURE_VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.spread, strict=True)
+        },
         "parts": asdict(trust.parts),
         "log_bias": trust.log_bias,
         "reason": trust.reason,
     }
 
 
-def read_trust(stored: dict[str, Any] | None) -> Trust | None:
+def read_trust(stored: dict[str, Any] | None) -> Attribution | None:
     """``trust_document`` backwards."""
     if stored is None:
         return None
     shares, spread = (_table(stored[name]) for name in ("shares", "spread"))
-    return Trust(shares, spread, Parts(**stored["parts"]))
+    return Attribution(shares, spread, VarianceComponents(**stored["parts"]))
 
 
 def _table(stored: dict[str, dict[str, float | None]]) -> Any:  # noqa: ANN401
-    return np.array([[_number(stored[source][view]) for view in VIEWS] for source in SOURCES])
+    return np.array([[_number(stored[source][view]) for view in FEATURE_VIEWS] for source in SOURCES])
 
 
-def routing_document(routing: Routing) -> dict[str, Any]:
+def routing_document(routing: RoutingGain) -> dict[str, Any]:
     """Every field."""
     found: dict[str, Any] = plain(asdict(routing))
     return found
 
 
-def read_routing(stored: dict[str, Any]) -> Routing:
+def read_routing(stored: dict[str, Any]) -> RoutingGain:
     """``routing_document`` backwards."""
-    known: dict[str, Any] = {field.name: _read(stored[field.name]) for field in fields(Routing)}
-    return Routing(**known)
+    known: dict[str, Any] = {field.name: _read(stored[field.name]) for field in fields(RoutingGain)}
+    return RoutingGain(**known)
 
 
-def alarm_document(alarm: Alarm) -> dict[str, Any]:
+def alarm_document(alarm: LogBias) -> dict[str, Any]:
     """Every field."""
     found: dict[str, Any] = plain(asdict(alarm))
     return found
 
 
-def read_alarm(stored: dict[str, Any]) -> Alarm:
+def read_alarm(stored: dict[str, Any]) -> LogBias:
     """``alarm_document`` backwards."""
-    known: dict[str, Any] = {field.name: _read(stored[field.name]) for field in fields(Alarm) if field.name != "biases"}
+    known: dict[str, Any] = {
+        field.name: _read(stored[field.name]) for field in fields(LogBias) if field.name != "biases"
+    }
     rows = stored["biases"]
-    return Alarm(biases=tuple(Bias(**{name: _read(part) for name, part in row.items()}) for row in rows), **known)
+    return LogBias(
+        biases=tuple(ModelBias(**{name: _read(part) for name, part in row.items()}) for row in rows), **known
+    )
 
 
 def _read(value: Any) -> Any:  # noqa: ANN401

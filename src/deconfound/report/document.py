@@ -14,7 +14,7 @@ import numpy as np
 from deconfound import __version__
 from deconfound.design import FloatArray
 from deconfound.report.beliefs import alarm_document, routing_document, trust_document
-from deconfound.report.result import Result
+from deconfound.result import Result
 from deconfound.value import Values
 
 SCHEMA = 2
@@ -36,12 +36,12 @@ def document(result: Result) -> dict[str, Any]:
         "raw_log": values_document(result.raw_log, result.level),
         "best_set": list(result.values.best_set(result.level)),
         "together": [[number(x) for x in row] for row in result.values.interval(result.level, simultaneous=True)],
-        "contrasts": [{**finite(asdict(c)), "told_apart": c.told_apart} for c in result.contrasts()],
+        "contrasts": [{**finite(asdict(c)), "told_apart": c.significant} for c in result.contrasts()],
         "choice": {
             "family": choice.estimator.name,
             "hyperparameters": asdict(choice.estimator),  # type: ignore[call-overload]
             "mode": choice.mode,
-            "balance": choice.balance,
+            "surface_share": choice.surface_share,
             "psi_source": choice.psi_source,
         },
         "trust": trust_document(result.trust),
@@ -72,7 +72,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
         "table": [finite(row) for row in values.table(level)],
         "estimate": [number(x) for x in values.estimate],
         "covariance": [[number(x) for x in row] for row in values.covariance],
-        "freedom": _numbers(values.freedom),
+        "df": _numbers(values.df),
         "centre": _numbers(values.centre),
         "power": _numbers(values.power),
         "moved": values.moved,
@@ -92,7 +92,7 @@ def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
         estimate,
         covariance,
         stored["method"],
-        freedom=_array(stored["freedom"], np.inf),
+        df=_array(stored["df"], np.inf),
         centre=_array(stored["centre"], np.nan),
         power=_array(stored["power"], np.nan),
         moved=stored["moved"],

@@ -1,16 +1,18 @@
 """The estimator families. A new one is one file and one line in ``FAMILIES``."""
 
-from deconfound.reward.auto import Auto, PreparedAuto, settled
-from deconfound.reward.base import Basis, Family, Prepared, RewardFit, Sources
+from deconfound.reward.auto.family import Auto, PreparedAuto, settled
+from deconfound.reward.auto.kernels import VarianceComponents
+from deconfound.reward.base import Family, Prepared
 from deconfound.reward.cvci import Cvci
 from deconfound.reward.cvci_residual import CvciResidual
 from deconfound.reward.exp_only import ExpOnly
+from deconfound.reward.fit import Basis, RewardFit
 from deconfound.reward.grounded import Grounded
 from deconfound.reward.grounded_anchor import GroundedAnchor
 from deconfound.reward.grounded_linear import GroundedLinear
 from deconfound.reward.obs_only import ObsOnly
-from deconfound.reward.parts import Parts
 from deconfound.reward.representation_exp import RepresentationExp
+from deconfound.reward.training_data import TrainingData
 
 FAMILIES = (ExpOnly, ObsOnly, RepresentationExp, Grounded, Cvci, CvciResidual)
 """The paper's six; the command line, the contract tests, the benchmarks and the report read this tuple."""
@@ -35,11 +37,11 @@ __all__ = [
     "GroundedAnchor",
     "GroundedLinear",
     "ObsOnly",
-    "Parts",
     "Prepared",
     "PreparedAuto",
     "RepresentationExp",
     "RewardFit",
-    "Sources",
+    "TrainingData",
+    "VarianceComponents",
     "settled",
 ]

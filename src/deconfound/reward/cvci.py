@@ -8,9 +8,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows, collapse, stack
+from deconfound.design import FloatArray, IntArray, Rows, merge_duplicate_rows, stack
 from deconfound.linalg import Linear, ridge
-from deconfound.reward.base import RewardFit, Sources, clip, fit_all, require_positive, require_share
+from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.fit import RewardFit, clip
+from deconfound.reward.training_data import TrainingData
 
 POOLINGS = tuple(float(p) for p in np.linspace(0.0, 1.0, 21))
 PENALTIES = (3e-3, 1e-2, 1e-1)
@@ -34,22 +36,22 @@ class Cvci:
     penalty: float = 1e-2
 
     def __post_init__(self) -> None:
-        require_share("pooling", self.pooling)
+        require_unit_interval("pooling", self.pooling)
         require_positive("penalty", self.penalty)
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit the mixture to all rows of both sources."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """Twenty-one pooling weights at each of three penalties."""
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty, self.pooling)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedCvci:
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedCvci:
         """One factorization of the log for every candidate and fold, made when first needed."""
         return PreparedCvci(sources, min(candidate.penalty for candidate in candidates))
 
@@ -58,7 +60,7 @@ class Cvci:
 class PreparedCvci:
     """Both sources on phi, ready for any mixture and subset."""
 
-    sources: Sources
+    sources: TrainingData
     smallest: float
 
     def predict(self, candidate: Cvci, trains: Sequence[IntArray]) -> list[FloatArray]:
@@ -70,7 +72,7 @@ class PreparedCvci:
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
         """Coefficients over phi; a single fit is one plain ridge, cheaper than a factorization made for many."""
         experiment = self.sources.experiment
-        log, ready = self.sources.log, self.sources.pooled_if_ready(self.smallest)
+        log, ready = self.sources.log, self.sources.cached_pooled_phi(self.smallest)
         if ready is None and not isinstance(log.phi, np.ndarray):  # stacking dense rows would copy all of them
             linear = _stacked(candidate, log, experiment.take(train))
         else:
@@ -85,5 +87,7 @@ def _stacked(candidate: Cvci, log: Rows, experiment: Rows) -> Linear:
     used = [(rows, share) for rows, share in parts if share > 0]
     phi = stack([rows.phi for rows, _ in used])
     outcome = np.concatenate([rows.outcomes for rows, _ in used])
-    both = collapse(Rows(phi, outcome=outcome, weight=np.concatenate([share * rows.shares for rows, share in used])))
+    both = merge_duplicate_rows(
+        Rows(phi, outcome=outcome, weight=np.concatenate([share * rows.shares for rows, share in used]))
+    )
     return ridge(both.phi, both.outcomes, candidate.penalty, both.weight)

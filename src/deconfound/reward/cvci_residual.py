@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.linalg import Pooled, factor
-from deconfound.reward.base import RewardFit, Sources, clip, fit_all, require_positive, require_share
+from deconfound.linalg import PooledRidge, factor
+from deconfound.reward.base import fit_once, require_positive, require_unit_interval
 from deconfound.reward.cvci import POOLINGS
+from deconfound.reward.fit import RewardFit, clip
+from deconfound.reward.training_data import TrainingData
 
 PENALTIES = (1e-2, 1e-1, 1.0, 10.0)
 
@@ -33,23 +35,23 @@ class CvciResidual:
     log_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        require_share("pooling", self.pooling)
+        require_unit_interval("pooling", self.pooling)
         require_positive("penalty", self.penalty)
         require_positive("log_penalty", self.log_penalty)
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit baseline and pooled residual to all rows."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """Pooling weight and residual penalty, both tuned in the paper."""
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty, self.pooling)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedCvciResidual:
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedCvciResidual:
         """One factorization of the log's psi a baseline."""
         return PreparedCvciResidual(sources, min(candidate.penalty for candidate in candidates))
 
@@ -58,16 +60,16 @@ class CvciResidual:
 class PreparedCvciResidual:
     """Residual systems on psi, one for each baseline penalty in use."""
 
-    sources: Sources
+    sources: TrainingData
     smallest: float
-    systems: dict[float, Pooled] = field(default_factory=dict)
+    systems: dict[float, PooledRidge] = field(default_factory=dict)
 
-    def _pooled(self, log_penalty: float) -> Pooled:
+    def _pooled(self, log_penalty: float) -> PooledRidge:
         if log_penalty not in self.systems:
             log, experiment = self.sources.log, self.sources.experiment
             residual = log.outcomes - self.sources.baseline(log_penalty).log
             side = factor(log.proxies, residual[:, None], log.shares, seen=experiment.proxies, smallest=self.smallest)
-            self.systems[log_penalty] = Pooled.of(side, experiment.proxies)
+            self.systems[log_penalty] = PooledRidge.of(side, experiment.proxies)
         return self.systems[log_penalty]
 
     def predict(self, candidate: CvciResidual, trains: Sequence[IntArray]) -> list[FloatArray]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from deconfound.design import Rows
-from deconfound.reward.base import PreparedAlone, RewardFit, Sources, fit_all, require_positive
+from deconfound.reward.base import PreparedExperimentRidge, fit_once, require_positive
+from deconfound.reward.fit import RewardFit
+from deconfound.reward.training_data import TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +31,15 @@ class ExpOnly:
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit to all experiment rows; the log is accepted so that every family is called alike."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         return (self,)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty,)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedAlone:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedExperimentRidge:  # noqa: ARG003
         """The experiment's kernel serves every penalty and fold."""
-        return PreparedAlone(sources.alone, "phi")
+        return PreparedExperimentRidge(sources.alone, "phi")

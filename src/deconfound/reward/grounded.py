@@ -10,17 +10,9 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows
 from deconfound.linalg import Linear
-from deconfound.reward.base import (
-    Basis,
-    ExperimentRidge,
-    RewardFit,
-    Sources,
-    clip,
-    expand,
-    fit_all,
-    require_positive,
-    require_share,
-)
+from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.fit import Basis, RewardFit, basis_expansion, clip
+from deconfound.reward.training_data import ExperimentRidge, TrainingData
 
 PENALTIES = (1e-2, 1.0, 100.0)
 STRENGTHS = tuple(float(s) for s in np.linspace(0.0, 1.0, 11))
@@ -47,11 +39,11 @@ class Grounded:
     def __post_init__(self) -> None:
         require_positive("penalty", self.penalty)
         require_positive("log_penalty", self.log_penalty)
-        require_share("strength", self.strength)
+        require_unit_interval("strength", self.strength)
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit baseline and correction to all rows."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """Basis, penalty and strength, as in the paper's rich correction."""
@@ -63,12 +55,12 @@ class Grounded:
             for strength in STRENGTHS
         )
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         """More penalty, then a weaker correction, then the smaller basis."""
         return (self.penalty, -self.strength, float(self.basis == "linear"))
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedGrounded:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedGrounded:  # noqa: ARG003
         """One baseline and one small ridge a basis."""
         return PreparedGrounded(sources)
 
@@ -77,7 +69,7 @@ class Grounded:
 class PreparedGrounded:
     """The corrections of each basis, ready for any subset of the experiment."""
 
-    sources: Sources
+    sources: TrainingData
     ridges: dict[tuple[Basis, float], ExperimentRidge] = field(default_factory=dict)
     latest: dict[tuple[object, ...], list[FloatArray]] = field(default_factory=dict)  # corrections at full strength
 
@@ -87,7 +79,7 @@ class PreparedGrounded:
         if key not in self.ridges:
             experiment = self.sources.experiment
             bias = self.sources.baseline(log_penalty).experiment - experiment.outcomes
-            self.ridges[key] = ExperimentRidge.of(expand(experiment.proxies, basis), bias, experiment.weights)
+            self.ridges[key] = ExperimentRidge.of(basis_expansion(experiment.proxies, basis), bias, experiment.weights)
         return self.ridges[key]
 
     def predict(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:

@@ -10,8 +10,10 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import Linear, ridge
-from deconfound.reward.base import Basis, RewardFit, Sources, clip, expand, fit_all, require_positive, require_share
+from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.fit import Basis, RewardFit, basis_expansion, clip
 from deconfound.reward.grounded import PENALTIES, PreparedGrounded
+from deconfound.reward.training_data import TrainingData
 
 POOLINGS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 CROSS_FITS = 5
@@ -45,12 +47,12 @@ class GroundedAnchor:
         require_positive("log_penalty", self.log_penalty)
         require_positive("baseline_anchor", self.baseline_anchor)
         require_positive("strength_anchor", self.strength_anchor)
-        require_share("strength", self.strength)
-        require_share("pooling", self.pooling)
+        require_unit_interval("strength", self.strength)
+        require_unit_interval("pooling", self.pooling)
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit baseline, direction and scales to all rows."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """Basis, penalty and pooling weight; the scales have a closed form."""
@@ -62,12 +64,12 @@ class GroundedAnchor:
             for pooling in POOLINGS
         )
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         """More penalty, then more of the log, then the smaller basis."""
         return (self.penalty, self.pooling, float(self.basis == "linear"))
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedGroundedAnchor:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedGroundedAnchor:  # noqa: ARG003
         """The grounded preparation; baselines on the log are cross-fitted when first needed."""
         return PreparedGroundedAnchor(PreparedGrounded(sources))
 
@@ -85,7 +87,7 @@ class PreparedGroundedAnchor:
         predictions = []
         for train in trains:
             linear = self._direction(candidate, train)
-            direction = linear(expand(self.rich.sources.experiment.proxies, candidate.basis))
+            direction = linear(basis_expansion(self.rich.sources.experiment.proxies, candidate.basis))
             b, alpha = self._scales(candidate, linear, train)
             predictions.append(clip(b * baseline - alpha * direction))
         return predictions
@@ -111,10 +113,10 @@ class PreparedGroundedAnchor:
         log, experiment = self.rich.sources.log, self.rich.sources.experiment
         shares = experiment.weights[train] / experiment.weights[train].sum()
         baseline = self.rich.sources.baseline(candidate.log_penalty).experiment[train]
-        direction = linear(expand(experiment.proxies[train], candidate.basis))
+        direction = linear(basis_expansion(experiment.proxies[train], candidate.basis))
         sides = [((1 - candidate.pooling) * shares, baseline, direction, experiment.outcomes[train])]
         if candidate.pooling > 0:
-            along = linear(expand(log.proxies, candidate.basis))
+            along = linear(basis_expansion(log.proxies, candidate.basis))
             honest = self._cross_fitted(candidate.log_penalty)
             sides.append((candidate.pooling * log.shares, honest, along, log.outcomes))
         matrix = np.diag([candidate.baseline_anchor, candidate.strength_anchor])

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.reward.base import RewardFit, Sources, fit_all, require_positive, require_share
+from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.fit import RewardFit
 from deconfound.reward.grounded import STRENGTHS, Grounded, PreparedGrounded
+from deconfound.reward.training_data import TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +30,22 @@ class GroundedLinear:
     def __post_init__(self) -> None:
         require_positive("penalty", self.penalty)
         require_positive("log_penalty", self.log_penalty)
-        require_share("strength", self.strength)
+        require_unit_interval("strength", self.strength)
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit baseline and linear correction to all rows."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """The strengths alone."""
         return tuple(replace(self, strength=strength) for strength in STRENGTHS)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         """More penalty, then a weaker correction."""
         return (self.penalty, -self.strength)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedGroundedLinear:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedGroundedLinear:  # noqa: ARG003
         """The same preparation as the rich family's."""
         return PreparedGroundedLinear(PreparedGrounded(sources))
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.reward.base import RewardFit, Sources, fit_all, require_positive
+from deconfound.reward.base import fit_once, require_positive
+from deconfound.reward.fit import RewardFit
+from deconfound.reward.training_data import TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +31,17 @@ class ObsOnly:
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit to all log rows; the experiment's outcomes are not used."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         """Nothing to tune: the experiment has no say."""
         return (self,)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty,)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedObsOnly:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedObsOnly:  # noqa: ARG003
         """One log ridge a penalty, kept by the sources."""
         return PreparedObsOnly(sources)
 
@@ -48,7 +50,7 @@ class ObsOnly:
 class PreparedObsOnly:
     """The log's own fit."""
 
-    sources: Sources
+    sources: TrainingData
 
     def predict(self, candidate: ObsOnly, trains: Sequence[IntArray]) -> list[FloatArray]:
         """The same predictions whatever part of the experiment is held out."""

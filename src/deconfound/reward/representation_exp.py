@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from deconfound.design import Rows
-from deconfound.reward.base import ExperimentRidge, PreparedAlone, RewardFit, Sources, fit_all, require_positive
+from deconfound.reward.base import PreparedExperimentRidge, fit_once, require_positive
+from deconfound.reward.fit import RewardFit
+from deconfound.reward.training_data import ExperimentRidge, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +31,17 @@ class RepresentationExp:
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit to all experiment rows on psi."""
-        return fit_all(self, log, experiment)
+        return fit_once(self, log, experiment)
 
     def grid(self) -> Sequence[Self]:
         return (self,)
 
-    def rigidity(self) -> tuple[float, ...]:
+    def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty,)
 
     @classmethod
-    def prepare(cls, sources: Sources, candidates: Sequence[Self]) -> PreparedAlone:  # noqa: ARG003
+    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedExperimentRidge:  # noqa: ARG003
         """psi of the experiment serves every penalty and fold."""
         experiment = sources.experiment
         ridge = ExperimentRidge.of(experiment.proxies, experiment.outcomes, experiment.weights)
-        return PreparedAlone(ridge, "psi")
+        return PreparedExperimentRidge(ridge, "psi")

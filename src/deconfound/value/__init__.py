@@ -6,22 +6,22 @@ that lean on a biased source. ``own``, ``joint`` and
 ``compare`` are the numbers behind them.
 """
 
-from deconfound.value.doubt import doubted
+from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
 from deconfound.value.estimators import direct, doubly_robust, raw_log
-from deconfound.value.own import FEWEST
-from deconfound.value.power import experiment_alone, powered
-from deconfound.value.shrink import shrunk
+from deconfound.value.reward_bias import with_reward_bias
+from deconfound.value.shrinkage import shrink_toward
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 from deconfound.value.values import Contrast, Values
 
 __all__ = [
-    "FEWEST",
+    "MIN_ROWS_PER_MODEL",
     "Contrast",
     "Values",
     "direct",
     "doubly_robust",
-    "doubted",
-    "experiment_alone",
-    "powered",
+    "experiment_only",
     "raw_log",
-    "shrunk",
+    "shrink_toward",
+    "tuned_doubly_robust",
+    "with_reward_bias",
 ]

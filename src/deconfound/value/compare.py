@@ -18,17 +18,17 @@ class Differences:
 
     difference: FloatArray  # (k, k)
     error: FloatArray  # (k, k); zero on the diagonal, infinite where either model's is
-    freedom: FloatArray  # (k, k)
+    df: FloatArray  # (k, k)
 
     @property
     def z(self) -> FloatArray:
         """Normal quantile as unlikely as each observed difference; 0 where nothing is known of it."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = self.difference / self.error
-        return normal_equivalent(np.where(np.isnan(t), 0.0, t), self.freedom)
+        return normal_equivalent(np.where(np.isnan(t), 0.0, t), self.df)
 
 
-def differences(centre: FloatArray, covariance: FloatArray, freedom: FloatArray) -> Differences:
+def differences(centre: FloatArray, covariance: FloatArray, df: FloatArray) -> Differences:
     """Differences with the errors that shared luck leaves, and Welch's degrees of freedom."""
     variance = np.diag(covariance)
     known = np.isfinite(variance) & ~np.isnan(centre)
@@ -39,7 +39,7 @@ def differences(centre: FloatArray, covariance: FloatArray, freedom: FloatArray)
     unknown = ~known[:, None] | ~known[None, :]
     np.fill_diagonal(unknown, False)
     error = np.sqrt(np.where(unknown, np.inf, squared))
-    spent = mine**2 / freedom
+    spent = mine**2 / df
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = (mine[:, None] + mine[None, :]) ** 2 / (spent[:, None] + spent[None, :])
     value = np.where(known, centre, 0.0)
@@ -67,7 +67,7 @@ def _known(found: Differences) -> NDArray[np.bool_]:
 
 def _among(found: Differences, known: NDArray[np.bool_]) -> Differences:
     at = np.ix_(known, known)
-    return Differences(found.difference[at], found.error[at], found.freedom[at])
+    return Differences(found.difference[at], found.error[at], found.df[at])
 
 
 def all_pairs(found: Differences, covariance: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -94,7 +94,7 @@ def all_pairs(found: Differences, covariance: FloatArray, level: float) -> tuple
         beyond = (DRAWS - np.searchsorted(maxima, z) + 1) / (DRAWS + 1)
         adjusted = np.clip(beyond, plain, bonferroni)
     with np.errstate(invalid="ignore"):
-        half = t_quantile(critical, found.freedom) * found.error
+        half = t_quantile(critical, found.df) * found.error
     return half, np.where(found.error > 0, adjusted, (found.difference == 0).astype(np.float64))
 
 

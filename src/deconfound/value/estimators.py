@@ -8,7 +8,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.own import FEWEST, Shares, summed
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, Shares, summed
 from deconfound.value.values import Values
 
 
@@ -41,8 +41,8 @@ def direct(
         raise UsageError("direct needs at least two refits to see how far the reward moves; give more, or none.")
     fitted = np.atleast_2d(np.cov(refits.T))
     groups = len(q) if cluster is None else len(np.unique(cluster))
-    freedom = welch(np.diag(contexts), groups - 1.0, np.diag(fitted), len(refits) - 1.0)
-    return Values(tuple(models), estimate, contexts + fitted, "direct, refitted", freedom)
+    df = welch(np.diag(contexts), groups - 1.0, np.diag(fitted), len(refits) - 1.0)
+    return Values(tuple(models), estimate, contexts + fitted, "direct, refitted", df)
 
 
 def welch(
@@ -78,7 +78,7 @@ def doubly_robust(
     influence = q + drawn * ((np.asarray(outcome) - prediction) / chance)[:, None]
     estimate = influence.mean(axis=0)
     covariance = clustered(influence - estimate, cluster)
-    blind = drawn.sum(axis=0) < FEWEST
+    blind = drawn.sum(axis=0) < MIN_ROWS_PER_MODEL
     covariance[blind, blind] = np.inf
     return Values(tuple(models), estimate, covariance, "doubly robust")
 

@@ -27,20 +27,20 @@ def check_level(level: float) -> None:
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
 
 
-def t_quantile(z: float, freedom: FloatArray) -> FloatArray:
+def t_quantile(z: float, df: FloatArray) -> FloatArray:
     """Quantile of each t law at the probability that a normal quantile z stands for."""
-    finite = np.isfinite(freedom)
-    found = np.full(np.shape(freedom), z, dtype=np.float64)
+    finite = np.isfinite(df)
+    found = np.full(np.shape(df), z, dtype=np.float64)
     # From the lower tail: the upper one rounds to a probability of one long before the lower one reaches zero.
-    found[finite] = -np.sign(z) * stdtrit(freedom[finite], ndtr(-abs(z)))
+    found[finite] = -np.sign(z) * stdtrit(df[finite], ndtr(-abs(z)))
     return found
 
 
-def normal_equivalent(t: FloatArray, freedom: FloatArray) -> FloatArray:
+def normal_equivalent(t: FloatArray, df: FloatArray) -> FloatArray:
     """Normal quantile with the probability of each t statistic; the way back from ``t_quantile``."""
-    t, freedom = np.broadcast_arrays(np.asarray(t, dtype=np.float64), freedom)
-    found, finite = t.copy(), np.isfinite(freedom)
-    tail = stdtr(freedom[finite], -np.abs(t[finite]))
+    t, df = np.broadcast_arrays(np.asarray(t, dtype=np.float64), df)
+    found, finite = t.copy(), np.isfinite(df)
+    tail = stdtr(df[finite], -np.abs(t[finite]))
     found[finite] = -np.sign(t[finite]) * ndtri(tail)
     return found
 

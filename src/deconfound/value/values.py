@@ -26,7 +26,7 @@ class Contrast:
     p_value: float
 
     @property
-    def told_apart(self) -> bool:
+    def significant(self) -> bool:
         """Whether the interval of the difference leaves zero out."""
         return bool(self.low > 0 or self.high < 0)
 
@@ -47,7 +47,7 @@ class Values:
     estimate: FloatArray  # (k,)
     covariance: FloatArray  # (k, k)
     method: str
-    freedom: FloatArray | None = None  # (k,) degrees of freedom of each error; None is infinitely many
+    df: FloatArray | None = None  # (k,) degrees of freedom of each error; None is infinitely many
     centre: FloatArray | None = None  # (k,) middle of the intervals; None is the estimate
     power: FloatArray | None = None  # (k,) how far the reward was used, where that was a choice
     moved: float | None = None  # share of the way from the centre to the biased source, in [0, 1]
@@ -72,14 +72,14 @@ class Values:
         """Quantile * error of each interval (k,), before it is cut at the edges."""
         check_level(level)
         z = self._simultaneous(level) if simultaneous else two_sided(level)
-        return t_quantile(z, self.degrees) * self.error
+        return t_quantile(z, self.df_or_inf) * self.error
 
     def contrast(self, better: str, worse: str, level: float = 0.95) -> Contrast:
         """Difference of two values, its error taken from the covariance; one comparison, no others allowed for."""
         check_level(level)
         at = [self._at(better), self._at(worse)]
         found = self._differences(at)
-        half = t_quantile(two_sided(level), found.freedom) * found.error
+        half = t_quantile(two_sided(level), found.df) * found.error
         p_value = np.where(found.error > 0, 2 * ndtr(-np.abs(found.z)), found.difference == 0)
         return self._contrast(at[0], at[1], found, (0, 1), half, p_value)
 
@@ -127,9 +127,9 @@ class Values:
         return self.estimate if self.centre is None else self.centre
 
     @property
-    def degrees(self) -> FloatArray:
+    def df_or_inf(self) -> FloatArray:
         """Degrees of freedom of the errors (k,), infinite where none were counted."""
-        return np.full(len(self.models), np.inf) if self.freedom is None else self.freedom
+        return np.full(len(self.models), np.inf) if self.df is None else self.df
 
     def _simultaneous(self, level: float) -> float:
         variance = np.diag(self.covariance)
@@ -137,7 +137,7 @@ class Values:
         return simultaneous(self.covariance[np.ix_(sure, sure)], level)
 
     def _differences(self, at: list[int]) -> Differences:
-        return differences(self.middle[at], self.covariance[np.ix_(at, at)], self.degrees[at])
+        return differences(self.middle[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at])
 
     def _contrast(
         self, i: int, j: int, found: Differences, at: tuple[int, int], half: FloatArray, p_value: FloatArray

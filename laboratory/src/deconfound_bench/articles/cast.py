@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound_bench.articles import names
 from deconfound_bench.articles.names import Person
 from deconfound_bench.articles.topic import Topic
@@ -64,7 +64,7 @@ class Cast:
     event: tuple[str, ...]
 
 
-def cast_article(topic: Topic, voice: Voice, region: str, dice: Dice) -> Cast:
+def cast_article(topic: Topic, voice: Voice, region: str, dice: TextSampler) -> Cast:
     """Make up everything that stays the same throughout one article."""
     place = names.town(dice)
     roles = {"hero": topic.heroes, "second": topic.seconds, "third": topic.thirds}

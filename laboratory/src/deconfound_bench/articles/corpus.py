@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound.errors import UsageError
 from deconfound_bench.articles.write import write_article
 
@@ -32,7 +32,7 @@ def make_articles(count: int, seed: int = 0) -> Corpus:
         raise UsageError(f"cannot make {count} articles: ask for at least one.")
     if seed < 0:
         raise UsageError(f"the seed of the articles must not be negative, but is {seed}.")
-    texts = tuple(write_article(Dice(np.random.default_rng([seed, number]))) for number in range(count))
+    texts = tuple(write_article(TextSampler(np.random.default_rng([seed, number]))) for number in range(count))
     return Corpus(texts, f"invented news articles (seed {seed})", digest(texts))
 
 

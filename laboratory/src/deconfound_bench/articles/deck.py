@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 
 # Of each list of words an article favours this many, the first of them most; the rest turn up now and then.
 FAVOURITES = 11
@@ -16,7 +16,7 @@ APART = 3  # draws before a word may come again
 class Deck:
     """The lists of templates of one article, and what is left of them."""
 
-    def __init__(self, dice: Dice, lists: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, dice: TextSampler, lists: Mapping[str, Sequence[str]]) -> None:
         self._dice = dice
         self._lists = lists
         self._left: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound_bench.articles.grammar import listing
 
 WOMEN = listing("""
@@ -90,7 +90,7 @@ class Person:
     woman: bool
 
 
-def surname(dice: Dice) -> str:
+def surname(dice: TextSampler) -> str:
     """Make up a family name, every second one from parts."""
     if dice.chance(0.45):
         return dice.pick(SURNAMES)
@@ -98,7 +98,7 @@ def surname(dice: Dice) -> str:
     return f"{made}-{dice.pick(NAME_STARTS)}{dice.pick(NAME_ENDS)}" if dice.chance(0.03) else made
 
 
-def person(dice: Dice) -> Person:
+def person(dice: TextSampler) -> Person:
     """Make up a person; a few go by an initial too."""
     woman = dice.chance(0.5)
     first = dice.pick(WOMEN if woman else MEN)
@@ -106,7 +106,7 @@ def person(dice: Dice) -> Person:
     return Person(first + middle, surname(dice), woman)
 
 
-def town(dice: Dice) -> str:
+def town(dice: TextSampler) -> str:
     """Make up a place; the commonest parts give the commonest names."""
     made = dice.pick(NAME_STARTS) + dice.pick(NAME_ENDS)
     roll = dice.roll()
@@ -117,18 +117,18 @@ def town(dice: Dice) -> str:
     return f"St. {dice.pick(SAINTS)}s" if roll < 0.15 else made
 
 
-def region(dice: Dice) -> str:
+def region(dice: TextSampler) -> str:
     """Make up a county or province."""
     made = dice.pick(NAME_STARTS) + dice.pick(("shire", "mark", "land", "moor", "dale", "more", "folk", "ria"))
     return f"{dice.pick(('East', 'West', 'North', 'Mid'))} {made}" if dice.chance(0.2) else made
 
 
-def brand(dice: Dice) -> str:
+def brand(dice: TextSampler) -> str:
     """Make up a word that only a company would be called."""
     return dice.pick(BRAND_STARTS) + dice.pick(BRAND_ENDS)
 
 
-def firm(dice: Dice) -> str:
+def firm(dice: TextSampler) -> str:
     """Make up a company; some carry the full stop that misleads sentence splitters."""
     roll = dice.roll()
     if roll < 0.3:
@@ -140,11 +140,11 @@ def firm(dice: Dice) -> str:
     return brand(dice)
 
 
-def street(dice: Dice) -> str:
+def street(dice: TextSampler) -> str:
     """Make up a street."""
     return f"{dice.pick(ROAD_NAMES) if dice.chance(0.6) else surname(dice)} {dice.pick(ROADS)}"
 
 
-def outlet(dice: Dice) -> str:
+def outlet(dice: TextSampler) -> str:
     """Make up a newspaper."""
     return f"the {town(dice)} {dice.pick(PAPERS)}"

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from deconfound.data import counted, listed, quoted
 from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names, pluralize, quote
 from deconfound_bench.articles.corpus import Corpus, digest
 
 COLUMNS = ("text", "article", "content", "body")
@@ -34,7 +34,7 @@ def read_articles(path: Path) -> Corpus:
     kept, dropped = _usable(texts)
     if len(kept) < LEAST_ARTICLES:
         left_out = f" ({'; '.join(dropped)})" if dropped else ""
-        what = f"only {counted(len(kept), 'usable article')}{left_out}"
+        what = f"only {pluralize(len(kept), 'usable article')}{left_out}"
         raise _refusal(path.name, what, f"The benchmark needs at least {LEAST_ARTICLES} different articles.")
     return Corpus(tuple(kept), path.name, digest(kept), dropped)
 
@@ -60,7 +60,7 @@ def _usable(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
         "shorter": f"of fewer than {LEAST_SENTENCES} sentences or {LEAST_WORDS} words",
         "longer": f"of more than {MOST_WORDS:,} words",
     }
-    dropped = (f"left out {counted(count, 'article')} {said[name]}" for name, count in reasons.items() if count)
+    dropped = (f"left out {pluralize(count, 'article')} {said[name]}" for name, count in reasons.items() if count)
     return list(kept), tuple(dropped)
 
 
@@ -89,7 +89,7 @@ def _zip(path: Path) -> list[str]:
             inside = [name for name in archive.namelist() if Path(name).suffix.lower() in INSIDE_ZIP]
             tables = [name for name in inside if not name.lower().endswith(".txt")]
             if len(tables) > 1 or not inside:
-                what = f"the archive holds {listed(archive.namelist()) or 'nothing'}"
+                what = f"the archive holds {join_names(archive.namelist()) or 'nothing'}"
                 raise _refusal(path.name, what, "It must hold one .csv or .jsonl file, or .txt files.")
             archive.extractall(scratch, tables or inside)
             if tables:
@@ -98,7 +98,7 @@ def _zip(path: Path) -> list[str]:
     except FileNotFoundError:
         raise _refusal(path.name, "there is no such file", "Check the name and the folder.") from None
     except (zipfile.BadZipFile, RuntimeError, OSError) as error:
-        what = f"the archive cannot be unpacked: {quoted(error)}"
+        what = f"the archive cannot be unpacked: {quote(error)}"
         raise _refusal(path.name, what, "Pack it again, without a password.") from None
 
 
@@ -114,12 +114,12 @@ def _file(path: Path, name: str) -> list[str]:
     found = {column.strip().lower(): column for column in table.column_names}
     usable = [found[column] for column in COLUMNS if column in found]
     if not usable:
-        what = f"no column holds articles (columns: {listed(table.column_names)})"
-        raise _refusal(name, what, f"Call the column with the texts {quoted(COLUMNS[0])}.")
+        what = f"no column holds articles (columns: {join_names(table.column_names)})"
+        raise _refusal(name, what, f"Call the column with the texts {quote(COLUMNS[0])}.")
     values: Sequence[object] = table[usable[0]].to_pylist()
     wrong = next((row for row, value in enumerate(values, 1) if not isinstance(value, str | None)), None)
     if wrong is not None:
-        what = f"column {quoted(usable[0])} holds {quoted(values[wrong - 1])}, which is no text"
+        what = f"column {quote(usable[0])} holds {quote(values[wrong - 1])}, which is no text"
         raise _refusal(f"{name} row {wrong}", what, "Write every article as text.")
     return [value if isinstance(value, str) else "" for value in values]
 
@@ -137,7 +137,7 @@ def _strings(data: bytes, name: str) -> list[str] | None:
         except ValueError:
             text = None
         if not isinstance(text, str):
-            what = f"the line is no JSON string: {quoted(line[:200].decode(errors='replace'))}"
+            what = f"the line is no JSON string: {quote(line[:200].decode(errors='replace'))}"
             raise _refusal(f"{name} line {number}", what, "Write one string on each line, or one object.")
         texts.append(text)
     return texts

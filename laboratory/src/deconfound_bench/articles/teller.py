@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound_bench.articles import names
 from deconfound_bench.articles.cast import Cast, short_name, title
 from deconfound_bench.articles.deck import Deck
@@ -33,7 +33,7 @@ SUFFIXES = ("Rovers", "United", "Town", "Athletic", "City", "Wanderers", "Albion
 class Teller:
     """Fills templates with one article's cast, numbers and favourite words."""
 
-    def __init__(self, cast: Cast, voice: Voice, deck: Deck, dice: Dice) -> None:
+    def __init__(self, cast: Cast, voice: Voice, deck: Deck, dice: TextSampler) -> None:
         self.cast = cast
         self.voice = voice
         self.deck = deck

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound_bench.articles.names import outlet
 
 
@@ -57,7 +57,7 @@ class Voice:
     joining: float
 
 
-def make_voice(dice: Dice) -> Voice:
+def make_voice(dice: TextSampler) -> Voice:
     """Make up a newspaper: one of the kinds, with habits of its own around theirs."""
     house = dice.pick(HOUSES)
     american = dice.chance(0.4)
@@ -81,5 +81,5 @@ def make_voice(dice: Dice) -> Voice:
     )
 
 
-def _around(dice: Dice) -> float:
+def _around(dice: TextSampler) -> float:
     return float(2.0 ** (2 * dice.roll() - 1))

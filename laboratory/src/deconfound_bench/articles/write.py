@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TypeVar
 
-from deconfound.demo.dice import Dice
+from deconfound.demo.text_sampling import TextSampler
 from deconfound_bench.articles.cast import cast_article
 from deconfound_bench.articles.deck import Deck
 from deconfound_bench.articles.forms import FORMS
@@ -50,7 +50,7 @@ VOICED |= {"table": "numbers", "scene": "colour", "aside": "colour", "life": "co
 class Draft:
     """The sentences of an article so far, in paragraphs."""
 
-    def __init__(self, voice: Voice, dice: Dice) -> None:
+    def __init__(self, voice: Voice, dice: TextSampler) -> None:
         self._usual = voice.house.paragraph
         self._dice = dice
         self.paragraphs: list[list[str]] = []
@@ -71,7 +71,7 @@ class Draft:
         return "\n\n".join(" ".join(paragraph) for paragraph in self.paragraphs)
 
 
-def write_article(dice: Dice) -> str:
+def write_article(dice: TextSampler) -> str:
     """Write one article from nothing but dice."""
     topic = dice.pick(TOPICS)
     voice = make_voice(dice)
@@ -88,7 +88,7 @@ def write_article(dice: Dice) -> str:
     return draft.text()
 
 
-def _teller(topic: Topic, voice: Voice, where: str, dice: Dice) -> Teller:
+def _teller(topic: Topic, voice: Voice, where: str, dice: TextSampler) -> Teller:
     cast = cast_article(topic, voice, where, dice)
     own = {
         "frames": FRAMES + DUTIES if topic.name in PUBLIC else FRAMES,
@@ -121,7 +121,7 @@ def _make_move(draft: Draft, teller: Teller, weights: Weights) -> None:
     draft.add(MOVES[move](teller), apart=move in SPOKEN and teller.dice.chance(0.85))
 
 
-def _write_roundup(draft: Draft, topic: Topic, voice: Voice, words: float, dice: Dice) -> None:
+def _write_roundup(draft: Draft, topic: Topic, voice: Voice, words: float, dice: TextSampler) -> None:
     """Tell several small stories of one subject, or of several, one after another."""
     mixed = dice.chance(0.35)
     where = region(dice)
@@ -135,7 +135,7 @@ def _write_roundup(draft: Draft, topic: Topic, voice: Voice, words: float, dice:
             _make_move(draft, teller, ROUNDUP.phases[0])
 
 
-def _weighted(dice: Dice, weights: dict[Item, float]) -> Item:
+def _weighted(dice: TextSampler, weights: dict[Item, float]) -> Item:
     roll = dice.roll() * sum(weights.values())
     for item, weight in weights.items():
         roll -= weight

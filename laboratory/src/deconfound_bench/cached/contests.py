@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import Rows, agreed
-from deconfound.reward import Sources
+from deconfound.design import Rows, unanimous_code
+from deconfound.reward import TrainingData
 from deconfound_bench.cached.draws import draw_experiment, draw_log, split
 from deconfound_bench.cached.pool import CachedPool
 from deconfound_bench.contest import Contest, Replayed, Truth
@@ -34,12 +34,14 @@ class CachedRing:
         outcome = np.bincount(inverse, weights=logged.outcome) / count
         drawn = pool.row[trial.context, trial.model]
         store = pool.store
-        log = Rows(store.rows(row), pool.psi[row], outcome, agreed(logged.model, inverse), count.astype(np.float64))
+        log = Rows(
+            store.rows(row), pool.psi[row], outcome, unanimous_code(logged.model, inverse), count.astype(np.float64)
+        )
         experiment = Rows(store.rows(drawn), pool.psi[drawn], trial.outcome, trial.model, context=trial.context)
         q = world.q(cell.reward)[parts.test]
         return Contest(
             world.models,
-            Sources(log, experiment),
+            TrainingData(log, experiment),
             drawn,
             Replayed(store.coordinates, pool.psi, pool.row[:, :, None]),
             Replayed(store.coordinates, pool.psi, pool.row[parts.test][:, :, None]),

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.design.gram import GramStore, gram_store_by_cholesky
 from deconfound.linalg import one_blas_thread
-from deconfound.stored import Store, triangular_store
 from deconfound_bench.cached.router import Router, Routing
 from deconfound_bench.cached.world import World, compress
 from deconfound_bench.grid import Grid
@@ -24,7 +24,7 @@ BUCKETS = 2**18
 class CachedPool:
     """Features and proxies of every distinct output, and the world around them."""
 
-    store: Store
+    store: GramStore
     row: IntArray  # (contexts, models) into the store
     psi: FloatArray  # (rows, proxies)
     world: World
@@ -56,7 +56,7 @@ def make_cached_pool(grid: Grid, world: World, proxies: int) -> CachedPool:
     row, outputs, context = _distinct(grid)
     with one_blas_thread():
         pairs = hash_pairs(grid.contexts, outputs, context, BUCKETS)
-        store = triangular_store(pairs.kernel(pairs))
+        store = gram_store_by_cholesky(pairs.kernel(pairs))
     psi = compress(world.auxiliary, proxies)
     first = np.empty(len(outputs), dtype=np.int64)
     first[row.ravel()[::-1]] = np.arange(row.size)[::-1]  # the first cell with each output
@@ -88,4 +88,4 @@ def load_cached_pool(directory: Path) -> CachedPool:
     router = Router(parts["features"], parts["context"], parts["affinity"], parts["cost"], Routing(**about["routing"]))
     liking = dict(zip(about["rewards"], parts["liking"], strict=True))
     world = World(tuple(about["models"]), liking, parts["judged"], parts["auxiliary"], router, about["precision"])
-    return CachedPool(Store(coordinates, kernel), parts["row"], parts["psi"], world)
+    return CachedPool(GramStore(coordinates, kernel), parts["row"], parts["psi"], world)

@@ -9,7 +9,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.features.surface import surface
 from deconfound.features.texts import read_texts
-from deconfound.features.words import split
+from deconfound.features.tokenize import split
 from deconfound_bench.cached.world import varies
 from deconfound_bench.grid import Grid
 

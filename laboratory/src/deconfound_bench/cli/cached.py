@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from deconfound.data import quoted
 from deconfound.errors import UsageError
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
+from deconfound.formatting import quote
 from deconfound.reward import VARIANTS
 from deconfound_bench.cached.alignment import alignment, alignment_table, write_alignment
 from deconfound_bench.cached.benchmark import Cached, Recipe
@@ -37,14 +37,14 @@ def summarization(arguments: argparse.Namespace) -> int:
     """Judged summaries under two reward maps."""
     grid = summaries.read_judged(Path(arguments.grid))
     recipe = summaries.summarization(grid, _contexts(arguments.contexts, grid))
-    shown = None if arguments.families else PAPER_SIX  # who is asked for by name is shown everywhere
+    shown = None if arguments.families else PAPER_FAMILY_NAMES  # who is asked for by name is shown everywhere
     views = (
         View("settings", summaries.main_cells(), shown),
         View("winner-map", summaries.map_cells()),
         View("values", summaries.value_cells(), shown),
     )
     cells = tuple(sorted({cell for view in views for cell in view.cells}))
-    families = (*PAPER_SIX, *(variant.name for variant in VARIANTS))
+    families = (*PAPER_FAMILY_NAMES, *(variant.name for variant in VARIANTS))
     _tell(arguments, grid, summaries.about(grid))
     plan = Plan(
         _cached(arguments, recipe, grid),
@@ -52,7 +52,7 @@ def summarization(arguments: argparse.Namespace) -> int:
         families,
         Path(arguments.output),
         views,
-        only=lambda cell, family: family in PAPER_SIX or cell in summaries.map_cells(),
+        only=lambda cell, family: family in PAPER_FAMILY_NAMES or cell in summaries.map_cells(),
         more=partial(write_aligned, recipe.name),
     )
     return run(arguments, plan)
@@ -83,7 +83,9 @@ def write_aligned(name: str, scores: Sequence[Score], folder: Path) -> list[Path
 
 def write_patches(name: str, scores: Sequence[Score], folder: Path) -> list[Path]:
     """The same, and the maps over both weights of the reward."""
-    whole = {one.cell for one in scores} == set(coding_cells()) and set(PAPER_SIX) <= {one.family for one in scores}
+    whole = {one.cell for one in scores} == set(coding_cells()) and set(PAPER_FAMILY_NAMES) <= {
+        one.family for one in scores
+    }
     return [*write_aligned(name, scores, folder), *(write_coding(scores, folder / "tables") if whole else ())]
 
 
@@ -91,7 +93,7 @@ def _plain(arguments: argparse.Namespace, recipe: Recipe, grid: Grid, cells: tup
     _tell(arguments, grid, ())
     views = (View("all", cells),)
     benchmark, folder = _cached(arguments, recipe, grid), Path(arguments.output)
-    return run(arguments, Plan(benchmark, cells, PAPER_SIX, folder, views, more=more))
+    return run(arguments, Plan(benchmark, cells, PAPER_FAMILY_NAMES, folder, views, more=more))
 
 
 def _cached(arguments: argparse.Namespace, recipe: Recipe, grid: Grid) -> Cached:
@@ -108,7 +110,7 @@ def _contexts(text: str, grid: Grid) -> int | None:
         return int(text)
     some = f"all or a number from {FEWEST} to {there}, as many as the grid has"
     accepted = some if there >= FEWEST else f"only all where the grid has {there} contexts"
-    raise UsageError(f"--contexts takes {accepted}, not {quoted(text)}.")
+    raise UsageError(f"--contexts takes {accepted}, not {quote(text)}.")
 
 
 def _tell(arguments: argparse.Namespace, grid: Grid, more: tuple[str, ...]) -> None:

@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from deconfound.data import closest, quoted
 from deconfound.errors import UsageError
-from deconfound.evaluation import PAPER_SIX
-from deconfound.linalg.threads import workers as cores
+from deconfound.evaluation import PAPER_FAMILY_NAMES
+from deconfound.formatting import did_you_mean, quote
+from deconfound.linalg.threads import thread_count as cores
 from deconfound.report.figures import require_matplotlib
 from deconfound_bench.articles import read_articles
 from deconfound_bench.contenders import KNOWN
@@ -62,7 +62,7 @@ def synthetic(arguments: argparse.Namespace) -> int:
     corpus = None if articles is None else read_articles(articles)
     if corpus is not None and not arguments.quiet:
         sys.stderr.writelines(f"{corpus.source}: {line}\n" for line in corpus.dropped)
-    families, seeds = PAPER_SIX, SEEDS
+    families, seeds = PAPER_FAMILY_NAMES, SEEDS
     if arguments.quick:
         name, setting, cells, seeds = "synthetic-quick", constants.QUICK, constants.quick_cells(), QUICK_SEEDS
     elif arguments.targeted:
@@ -144,8 +144,8 @@ def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:
         raise UsageError(f"--families: a benchmark compares; name at least two of {', '.join(KNOWN)}.")
     for name in names:
         if name not in KNOWN:
-            near = closest(name, KNOWN) or "."
-            raise UsageError(f"--families: there is no family {quoted(name)}{near} There are {', '.join(KNOWN)}.")
+            near = did_you_mean(name, KNOWN) or "."
+            raise UsageError(f"--families: there is no family {quote(name)}{near} There are {', '.join(KNOWN)}.")
     return tuple(names)
 
 
@@ -157,7 +157,7 @@ def _seeds(text: str, usual: int) -> range:
     except ValueError:
         found = range(0)
     if not found:
-        raise UsageError(f"--seeds takes a number of seeds like 30 or a range like 1000-1029, not {quoted(text)}.")
+        raise UsageError(f"--seeds takes a number of seeds like 30 or a range like 1000-1029, not {quote(text)}.")
     return found
 
 

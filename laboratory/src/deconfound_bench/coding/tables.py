@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from deconfound.data import quoted
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
+from deconfound.formatting import quote
 from deconfound_bench.coding.utility import REWARDS, Reward
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.tables import Estimate, Table, Win, WinnerMap, winner_map
@@ -146,7 +146,7 @@ def by_reward(things: Sequence[T], cell: Callable[[T], Cell]) -> dict[Reward, T]
     cells = [cell(thing) for thing in things]
     strange = sorted({one.reward for one in cells} - set(names))
     if strange:
-        raise UsageError(f"The reward {quoted(strange[0])} is none of the coding benchmark's, like {REWARDS[1].name}.")
+        raise UsageError(f"The reward {quote(strange[0])} is none of the coding benchmark's, like {REWARDS[1].name}.")
     if set(varying(cells)) - {"reward"}:
         raise UsageError("The coding benchmark's cells differ in more than the reward. Show one budget at a time.")
     return {names[one.reward]: thing for one, thing in zip(cells, things, strict=True)}

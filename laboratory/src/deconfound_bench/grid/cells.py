@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.data import counted, listed, quoted
 from deconfound.design import IntArray
 from deconfound.errors import Problem
+from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.raw import others
 from deconfound_bench.grid.tables import Contexts, Outputs
 
@@ -65,17 +65,17 @@ def _repeats(cell: IntArray) -> IntArray:
 def _too_few(contexts: Contexts, outputs: Outputs, context_ids: Sequence[str], models: Sequence[str]) -> list[Problem]:
     found = []
     if len(context_ids) < LEAST_CONTEXTS:
-        what = f"only {counted(len(context_ids), 'context')} with outputs"
+        what = f"only {pluralize(len(context_ids), 'context')} with outputs"
         found.append(Problem(contexts.raw.source, what, f"A grid needs at least {LEAST_CONTEXTS}."))
     if len(models) < LEAST_MODELS:
-        what = f"the only model is {quoted(models[0])}"
+        what = f"the only model is {quote(models[0])}"
         found.append(Problem(outputs.raw.source, what, f"A grid needs at least {LEAST_MODELS} models to compare."))
     return found
 
 
 def _doubled(outputs: Outputs, again: IntArray) -> Problem:
     row = int(again[0])
-    what = f"context {quoted(outputs.context_ids[row])} has another output of model {quoted(outputs.models[row])}"
+    what = f"context {quote(outputs.context_ids[row])} has another output of model {quote(outputs.models[row])}"
     places = outputs.raw.places
     where = f"{outputs.raw.source} {places.unit} {places.number(row)}"
     return Problem(where, what + others(places, again), "Keep one output for each context and model.")
@@ -84,9 +84,9 @@ def _doubled(outputs: Outputs, again: IntArray) -> Problem:
 def _missing(outputs: Outputs, context_ids: Sequence[str], models: Sequence[str], count: IntArray) -> Problem:
     """Name the first cell, and count the rest by model: often a single one was not run to the end."""
     rows, columns = np.nonzero(count == 0)
-    what = f"context {quoted(context_ids[rows[0]])} has no output of model {quoted(models[columns[0]])}"
+    what = f"context {quote(context_ids[rows[0]])} has no output of model {quote(models[columns[0]])}"
     lacking = Counter(columns.tolist())
-    by_model = listed(f"{models[at]}: {lacking[at]}" for at in sorted(lacking))
-    what += f" (missing: {len(rows):,} of {count.size:,} cells; {by_model})"
+    model_effect = join_names(f"{models[at]}: {lacking[at]}" for at in sorted(lacking))
+    what += f" (missing: {len(rows):,} of {count.size:,} cells; {model_effect})"
     fix = "Run the model there, or leave out this model or this context."
     return Problem(outputs.raw.source, what, fix)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.data import closest, listed, quoted
 from deconfound.design import FloatArray
 from deconfound.errors import Problem, UsageError
+from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading.numbers import finite, floats
 from deconfound.loading.raw import Raw
 
@@ -26,7 +26,7 @@ class Wanted:
     def __post_init__(self) -> None:
         for name, (low, high) in self.within.items():
             if not low < high:
-                raise UsageError(f"the range of {quoted(name)} must go from a smaller number to a larger one.")
+                raise UsageError(f"the range of {quote(name)} must go from a smaller number to a larger one.")
 
 
 def components(
@@ -46,9 +46,9 @@ def components(
         doubts: list[Problem] = []
         values = floats(raw.column(name), doubts, FIX)
         if doubts:
-            dropped.append(f"left out column {quoted(name)} of {raw.source}, which holds no numbers")
+            dropped.append(f"left out column {quote(name)} of {raw.source}, which holds no numbers")
         elif np.isnan(values).all():
-            dropped.append(f"left out column {quoted(name)} of {raw.source}, which is empty")
+            dropped.append(f"left out column {quote(name)} of {raw.source}, which is empty")
         else:
             found[name] = values
     problems += [_missing(raw, name, found) for name in dict.fromkeys(wanted.names) if name not in found]
@@ -68,6 +68,6 @@ def _wanted(raw: Raw, name: str, wanted: Wanted, problems: list[Problem]) -> Flo
 
 
 def _missing(raw: Raw, name: str, found: Mapping[str, FloatArray]) -> Problem:
-    offer = closest(name, found).rstrip("?")
-    what = f"there is no component {quoted(name)}; the grid has {listed(found) or 'none'}{offer}"
+    offer = did_you_mean(name, found).rstrip("?")
+    what = f"there is no component {quote(name)}; the grid has {join_names(found) or 'none'}{offer}"
     return Problem(raw.source, what, "Add it as a column of numbers, or use a reward that does without it.")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deconfound.data import counted, listed
 from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names, pluralize
 from deconfound.loading.files import refusal
 from deconfound_bench.grid.cells import Cells, arrange
 from deconfound_bench.grid.components import Wanted
@@ -45,7 +45,7 @@ def _built(name: str, contexts: Contexts, outputs: Outputs, cells: Cells) -> Gri
     texts = tuple(contexts.texts[row] for row in order)
     written = tuple(tuple(outputs.texts[row] for row in line) for line in cells.row.tolist())
     unrun = sorted(set(contexts.ids) - set(cells.context_ids))
-    left_out = [f"left out {counted(len(unrun), 'context')} without any output: {listed(unrun)}"] if unrun else []
+    left_out = [f"left out {pluralize(len(unrun), 'context')} without any output: {join_names(unrun)}"] if unrun else []
     grid = Grid(
         name=name,
         context_ids=cells.context_ids,
@@ -65,12 +65,12 @@ def _empty_outputs(models: Sequence[str], outputs: Sequence[Sequence[str]]) -> l
     silent = Counter(model for line in outputs for model, text in zip(models, line, strict=True) if not text.strip())
     if not silent:
         return []
-    by_model = listed(f"{model}: {silent[model]}" for model in models if silent[model])
-    return [f"{counted(silent.total(), 'empty output')} ({by_model})"]
+    model_effect = join_names(f"{model}: {silent[model]}" for model in models if silent[model])
+    return [f"{pluralize(silent.total(), 'empty output')} ({model_effect})"]
 
 
 def _repeated_contexts(texts: Sequence[str]) -> list[str]:
     repeated = len(texts) - len(set(texts))
     if not repeated:
         return []
-    return [f"{counted(repeated, 'context')} with the text of another one: they may fall on both sides of a split"]
+    return [f"{pluralize(repeated, 'context')} with the text of another one: they may fall on both sides of a split"]

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import closest, listed, quoted
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem
+from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading.files import CODECS, FORMATS, refusal
 from deconfound.loading.numbers import is_text
 from deconfound.loading.raw import Column, Raw
@@ -73,9 +73,9 @@ def read_contexts(raw: Raw, problems: list[Problem]) -> Contexts | None:
         column = raw.column(name)
         values = _optional(column)
         if values is None:
-            dropped.append(f"left out column {quoted(name)} of {raw.source}, which is no text")
+            dropped.append(f"left out column {quote(name)} of {raw.source}, which is no text")
         elif not any(values):
-            dropped.append(f"left out column {quoted(name)} of {raw.source}, which is empty")
+            dropped.append(f"left out column {quote(name)} of {raw.source}, which is empty")
         else:
             extras[name] = values
     if "context_id" in made:
@@ -102,10 +102,10 @@ def _find(folder: Path, role: str) -> Path:
         raise refusal(name, f"the folder cannot be opened: {error.strerror}", "Check its permissions.") from None
     found = [folder / f"{role}{ending}" for ending in ENDINGS if f"{role}{ending}" in present]
     if not found:
-        what = f"there is no file {role}.parquet (the folder holds {listed(present) or 'nothing'})"
+        what = f"there is no file {role}.parquet (the folder holds {join_names(present) or 'nothing'})"
         raise refusal(name, what, f"Put the {role} there, as .parquet, .csv or .jsonl.")
     if len(found) > 1:
-        what = f"{listed(path.name for path in found)} may all be the {role}"
+        what = f"{join_names(path.name for path in found)} may all be the {role}"
         raise refusal(name, what, "Keep one of them.")
     return found[0]
 
@@ -116,8 +116,8 @@ def _columns(raw: Raw, names: Sequence[str], problems: list[Problem]) -> dict[st
     present = raw.table.column_names
     for name in names:
         if name not in present:
-            offer = closest(name, present).rstrip("?")
-            what = f"there is no column {quoted(name)}; the columns are {listed(present)}{offer}"
+            offer = did_you_mean(name, present).rstrip("?")
+            what = f"there is no column {quote(name)}; the columns are {join_names(present)}{offer}"
             problems.append(Problem(raw.source, what, "Add the column, or rename the one that holds it."))
             continue
         values = texts(raw.column(name), problems, blank=name == "output", fix=FIXES[name])

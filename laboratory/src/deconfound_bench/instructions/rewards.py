@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.words import split
+from deconfound.features.tokenize import split
 from deconfound_bench.grid import Grid
 
 HALF_WORDS = 200  # words at which brevity is one half: about a screen of text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deconfound.data import escaped
+from deconfound.formatting import escape_control_characters
 from deconfound.report.figures import Frame, new_figure, style_context, to_svg
 from deconfound_bench.pictures.style import Style, ink, pale, styles
 from deconfound_bench.results import Cell
@@ -102,7 +102,7 @@ def _draw(axes: Axes, tile: _Tile, style: Style) -> None:
     for at, line in enumerate(lines):
         weight = "bold" if line is tile.win.winner else "normal"
         height = tile.row + (at - (len(lines) - 1) / 2) * (0.26 if len(lines) == 3 else 0.22)
-        text = escaped(line)
+        text = escape_control_characters(line)
         size = min(9.5, 9.0 * 22 / max(len(text), 1))
         axes.text(tile.column, height, text, ha="center", va="center", fontsize=size, weight=weight, color=ink(fill))
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deconfound.data import listed, quoted
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
+from deconfound.formatting import join_names, quote
 from deconfound.reward import VARIANTS
 from deconfound_bench.cached.alignment import Aligned, read_alignment
 from deconfound_bench.coding.recipe import coding_cells
@@ -78,7 +78,7 @@ def kind(benchmark: str) -> str:
     """What sort of benchmark goes by this name."""
     found = benchmark if benchmark.startswith("synthetic") else benchmark.partition("-")[0]
     if found not in KINDS:
-        raise UsageError(f"The comparison knows {', '.join(KINDS)}; there are results of {quoted(benchmark)}.")
+        raise UsageError(f"The comparison knows {', '.join(KINDS)}; there are results of {quote(benchmark)}.")
     return found
 
 
@@ -106,7 +106,7 @@ def _columns(path: Path) -> list[str]:
 
 def _once(benchmark: str, there: Collection[str], what: str) -> None:
     if benchmark in there:
-        raise UsageError(f"Two files hold {what} of {quoted(benchmark)}. Name one of them.")
+        raise UsageError(f"Two files hold {what} of {quote(benchmark)}. Name one of them.")
 
 
 def _match(results: dict[str, tuple[tuple[Score, ...], str]], aligned: dict[str, tuple[Aligned, ...]]) -> None:
@@ -114,7 +114,7 @@ def _match(results: dict[str, tuple[tuple[Score, ...], str]], aligned: dict[str,
         raise UsageError(f"The comparison needs results of {', '.join(KINDS)}; there are none.")
     alone = sorted(set(aligned) - set(results))
     if alone:
-        raise UsageError(f"There are alignments of {listed(alone)} but no results. Name its results.parquet, too.")
+        raise UsageError(f"There are alignments of {join_names(alone)} but no results. Name its results.parquet, too.")
 
 
 def _whole(source: Source) -> None:
@@ -135,15 +135,15 @@ def _whole(source: Source) -> None:
 def _needed(name: str) -> tuple[tuple[tuple[Cell, ...], tuple[str, ...]], ...]:
     """Cells and families that a section speaks of."""
     if name == "summarization":
-        everyone = (*PAPER_SIX, *(variant.name for variant in VARIANTS))
+        everyone = (*PAPER_FAMILY_NAMES, *(variant.name for variant in VARIANTS))
         return (
-            ((*summaries.main_cells(), *summaries.value_cells()), PAPER_SIX),
+            ((*summaries.main_cells(), *summaries.value_cells()), PAPER_FAMILY_NAMES),
             (summaries.map_cells(), everyone),
         )
     cells, families = {
-        "synthetic": (grid_cells, PAPER_SIX),
+        "synthetic": (grid_cells, PAPER_FAMILY_NAMES),
         "synthetic-targeted": (targeted_cells, TARGETED_FAMILIES),
-        "coding": (coding_cells, PAPER_SIX),
-        "instructions": (instruction_cells, PAPER_SIX),
+        "coding": (coding_cells, PAPER_FAMILY_NAMES),
+        "instructions": (instruction_cells, PAPER_FAMILY_NAMES),
     }[name]
     return ((cells(), families),)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound_bench.cached.alignment import PROXIES, Aligned
 from deconfound_bench.reproduction import paper_summarization as paper
 from deconfound_bench.reproduction import summarization_tables as tables
@@ -33,7 +33,7 @@ FEW = 0.5  # share of the variance below which a fit is called low
 
 def summarization_section(scores: Sequence[Score], aligned: Sequence[Aligned], constants: str) -> Section:
     """Standings, budgets, reward shape, values, variants and winner map."""
-    main, values = (View("", cells, PAPER_SIX).of(scores) for cells in (main_cells(), value_cells()))
+    main, values = (View("", cells, PAPER_FAMILY_NAMES).of(scores) for cells in (main_cells(), value_cells()))
     chart, grid = View("", map_cells()).of(scores), scores[0].benchmark.partition("-")[2]
     seeds = len({one.seed for one in scores})
     run = f"{len(main_cells())} settings and {len(map_cells())} of a winner map, {seeds} paired seeds."
@@ -66,7 +66,7 @@ def _value_parts(values: Sequence[Score]) -> tuple[str, ...]:
 
 
 def _map_parts(chart: Sequence[Score]) -> tuple[str, ...]:
-    winners = winner_map([one for one in chart if one.family in PAPER_SIX])
+    winners = winner_map([one for one in chart if one.family in PAPER_FAMILY_NAMES])
     return (
         "### Variants of grounded",
         to_markdown(tables.variants_table(chart)),

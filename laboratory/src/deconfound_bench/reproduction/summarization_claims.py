@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deconfound.evaluation import PAPER_SIX
+from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound_bench.cached.alignment import JUDGED, PROXIES, Aligned
 from deconfound_bench.reproduction.claims import nobody_everywhere
 from deconfound_bench.reproduction.evidence import (
@@ -40,7 +40,7 @@ def summarization_claims(
 ) -> tuple[Claim, ...]:
     """The regularities of the 48 settings, of the winner map's 24 and of the models' values."""
     smooth = smooth_regret(main)
-    six = paired([one for one in chart if one.family in PAPER_SIX], ("regret", "top1", "top3"))
+    six = paired([one for one in chart if one.family in PAPER_FAMILY_NAMES], ("regret", "top1", "top3"))
     return (
         leads_by_rank(paired(main, ("regret",)), "cvci"),
         nobody_everywhere(six),

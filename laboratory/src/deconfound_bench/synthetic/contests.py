@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows, agreed
+from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
+from deconfound.design.gram import GramRows
 from deconfound.errors import UsageError
 from deconfound.features.labels import Labels
 from deconfound.features.proxy import Proxy, fit_proxy
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import Sources
-from deconfound.stored import StoredRows
+from deconfound.reward import TrainingData
 from deconfound_bench.contest import Contest, Replayed, Truth
 from deconfound_bench.synthetic.constants import Constants
 from deconfound_bench.synthetic.draws import Logged, Written, draw_experiment, draw_log
@@ -52,11 +52,11 @@ class Ring:
             proxy = _proxy(phi, logged, inverse, count, setting)
             inside = Replayed(pool.store.coordinates, _psi(proxy, pool.store.coordinates), pool.kept.row)
             outside = Replayed(pool.evaluation_phi, _psi(proxy, pool.evaluation_phi), pool.evaluation.row)
-        log = Rows(phi, inside.psi[row], outcome, agreed(logged.model, inverse), count.astype(np.float64))
+        log = Rows(phi, inside.psi[row], outcome, unanimous_code(logged.model, inverse), count.astype(np.float64))
         experiment = Rows(
             pool.store.rows(trial.row), inside.psi[trial.row], trial.outcome, trial.model, context=trial.context
         )
-        return Contest(self.models, Sources(log, experiment), trial.row, inside, outside, self.truth)
+        return Contest(self.models, TrainingData(log, experiment), trial.row, inside, outside, self.truth)
 
 
 def _true_q(law: Law, held_out: Written) -> FloatArray:
@@ -64,7 +64,7 @@ def _true_q(law: Law, held_out: Written) -> FloatArray:
     return held_out.average(reward)
 
 
-def _proxy(phi: StoredRows, logged: Logged, inverse: IntArray, count: IntArray, setting: Constants) -> Proxy:
+def _proxy(phi: GramRows, logged: Logged, inverse: IntArray, count: IntArray, setting: Constants) -> Proxy:
     """psi as the package learns it: ridge from phi to the labels in standard deviations, then principal components."""
     scaled = logged.labels / logged.labels.std(axis=0)
     means = np.column_stack([np.bincount(inverse, weights=label) / count for label in scaled.T])

@@ -10,8 +10,8 @@ from multiprocessing import get_context
 import numpy as np
 
 from deconfound.design import IntArray
+from deconfound.design.gram import gram_store_by_eigh
 from deconfound.linalg import one_blas_thread
-from deconfound.stored import make_store
 from deconfound_bench.articles import Corpus
 from deconfound_bench.outputs import Hashed, hash_pairs
 from deconfound_bench.sweep import end_with_parent
@@ -81,7 +81,7 @@ def in_numbers(library: Library, constants: Constants, progress: Progress) -> Po
     progress("hashing and multiplying", 0.0)
     hashed = [hash_texts(library.corpus, part.articles, texts, constants) for part, texts in parts]
     with one_blas_thread():
-        store, place = make_store(hashed[0].kernel(hashed[0]))
+        store, place = gram_store_by_eigh(hashed[0].kernel(hashed[0]))
         evaluation_phi = hashed[2].kernel(hashed[0]) @ place
     hidden = [project(pairs.phi(), constants) for pairs in hashed]
     centre, spread = hidden[0].mean(axis=0), hidden[0].std(axis=0)

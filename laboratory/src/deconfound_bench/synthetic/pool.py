@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.stored import Store
+from deconfound.design.gram import GramStore
 from deconfound_bench.kept import appearing, tell
 from deconfound_bench.synthetic.draws import Written
 
@@ -19,7 +19,7 @@ VERSION = 1
 class Pool:
     """Everything that draws and evaluations read."""
 
-    store: Store  # the kept rows' phi
+    store: GramStore  # the kept rows' phi
     kept: Written
     truth: Written  # held out from log and experiment
     evaluation: Written  # held out, too
@@ -42,7 +42,7 @@ def load_pool(directory: Path) -> Pool:
         np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates", "evaluation_phi")
     )
     kept, truth, evaluation = (_written(directory / f"{name}.npz") for name in ("kept", "truth", "evaluation"))
-    return Pool(Store(coordinates, kernel), kept, truth, evaluation, phi)
+    return Pool(GramStore(coordinates, kernel), kept, truth, evaluation, phi)
 
 
 def _written(path: Path) -> Written:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deconfound.data import counted
+from deconfound.formatting import pluralize
 from deconfound_bench.results import Cell
 from deconfound_bench.tables.budgets import Curve
 from deconfound_bench.tables.overall import Overall
@@ -57,7 +57,7 @@ def overall_table(content: Overall) -> Table:
         f"{_means(content.seeds)} Rank: of the mean regret among the families of a cell, 1 is best. Excess: over the "
         "lowest mean regret of the cell. Errors of rank and excess by a bootstrap of whole seeds."
     )
-    title = f"{content.benchmark}: regret over {counted(content.cells, 'cell')}"
+    title = f"{content.benchmark}: regret over {pluralize(content.cells, 'cell')}"
     return Table(title, columns, rows, _note(note, content.notes))
 
 
@@ -109,7 +109,7 @@ def ranking_table(content: Ranking) -> Table:
         f"{_means(content.seeds)} top1, top3: share of the truly best one or three models that are estimated to be. "
         "rmse_context: over single contexts and models."
     )
-    title = f"{content.benchmark}: order of the models over {counted(content.cells, 'cell')}"
+    title = f"{content.benchmark}: order of the models over {pluralize(content.cells, 'cell')}"
     return Table(title, columns, rows, _note(note, content.notes))
 
 
@@ -142,7 +142,7 @@ def _name(win: Win | None) -> str:
 
 
 def _curve_title(content: Curve) -> str:
-    return f"{content.benchmark}: mean regret by {content.axis}, over {counted(content.cells, 'cell')}"
+    return f"{content.benchmark}: mean regret by {content.axis}, over {pluralize(content.cells, 'cell')}"
 
 
 def _means(seeds: int) -> str:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.data import Mask, counted
+from deconfound.data import Mask
 from deconfound.design import FloatArray, IntArray
+from deconfound.formatting import pluralize
 from deconfound_bench.results import Score
 from deconfound_bench.tables.estimate import Estimate, bootstrap, over_seeds
 from deconfound_bench.tables.paired import Paired, paired
@@ -93,7 +94,7 @@ def _notes(grid: Paired, ahead: IntArray, defined: Mask) -> tuple[str, ...]:
     notes = list(grid.notes)
     shared = int(((ahead == 0).sum(axis=1) > 1).sum())
     if shared:
-        notes.append(f"The win of {counted(shared, 'cell')} is shared by families of equal regret.")
+        notes.append(f"The win of {pluralize(shared, 'cell')} is shared by families of equal regret.")
     if not defined.all():
-        notes.append(f"The excess leaves out {counted(int((~defined).sum()), 'cell')} whose best regret is zero.")
+        notes.append(f"The excess leaves out {pluralize(int((~defined).sum()), 'cell')} whose best regret is zero.")
     return tuple(notes)

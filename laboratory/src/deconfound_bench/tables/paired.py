@@ -9,9 +9,10 @@ from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from deconfound.data import Mask, counted, escaped, listed, quoted
+from deconfound.data import Mask
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
+from deconfound.formatting import escape_control_characters, join_names, pluralize, quote
 from deconfound.reward import EVERY
 from deconfound_bench.results import Cell, Score
 
@@ -53,7 +54,9 @@ def paired(scores: Sequence[Score], metrics: Sequence[str], families: Sequence[s
         raise UsageError("There are no scores to make a table of. Run the benchmark first.")
     names = sorted({one.benchmark for one in chosen})
     if len(names) > 1:
-        raise UsageError(f"The scores are of several benchmarks ({listed(names)}). Make the tables of each one apart.")
+        raise UsageError(
+            f"The scores are of several benchmarks ({join_names(names)}). Make the tables of each one apart."
+        )
     by_key = {one.key: one for one in chosen}
     if len(by_key) < len(chosen):
         cell, seed, family = Counter(one.key for one in chosen).most_common(1)[0][0]
@@ -80,7 +83,7 @@ def levels(cells: Iterable[Cell], axis: Axis) -> tuple[Level, ...]:
 def shown(axis: Axis, level: Level) -> str:
     """One level as people write it."""
     if isinstance(level, str):
-        return escaped(level)
+        return escape_control_characters(level)
     return f"{level:g}" if axis == "confounding" else f"{level:,}"
 
 
@@ -95,7 +98,7 @@ def varying(cells: Sequence[Cell]) -> tuple[Axis, ...]:
 
 
 def _whose(cell: Cell, family: str) -> str:
-    return f"Cell {named(cell)}: family {quoted(family)}"
+    return f"Cell {named(cell)}: family {quote(family)}"
 
 
 def _complete(
@@ -109,7 +112,7 @@ def _complete(
         return
     cell, _, family = missing[0]
     lacking = [seed for where, seed, whose in missing if (where, whose) == (cell, family)]
-    what = "no score at all" if len(lacking) == len(seeds) else f"no score with seed {listed(lacking)}"
+    what = "no score at all" if len(lacking) == len(seeds) else f"no score with seed {join_names(lacking)}"
     total = len(cells) * len(families) * len(seeds)
     raise UsageError(f"{_whose(cell, family)} has {what} ({len(missing):,} of {total:,} scores are missing). {AGAIN}")
 
@@ -132,12 +135,12 @@ def _finite(grid: Paired, metrics: Sequence[str]) -> Paired:
     kept_seeds, lost_seeds = _split(grid.seeds, seeds)
     notes = []
     if lost_families:
-        notes.append(f"Left out for want of a finite {what} anywhere: {listed(lost_families)}.")
+        notes.append(f"Left out for want of a finite {what} anywhere: {join_names(lost_families)}.")
     if lost_cells:
-        count = counted(len(lost_cells), "cell")
+        count = pluralize(len(lost_cells), "cell")
         notes.append(f"Left out: {count} where some family never has a finite {what} (first: {named(lost_cells[0])}).")
     if lost_seeds:
-        notes.append(f"Left out: seed {listed(lost_seeds)}, without a finite {what} in some cell.")
+        notes.append(f"Left out: seed {join_names(lost_seeds)}, without a finite {what} in some cell.")
     values = np.ascontiguousarray(grid.values[:, cells][:, :, families][..., seeds])  # sums round by memory order
     return Paired(grid.benchmark, kept_cells, kept_families, kept_seeds, values, tuple(notes))
 

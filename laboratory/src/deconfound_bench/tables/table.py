@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from deconfound.data import escaped
-from deconfound.report.tables import FORMULA
+from deconfound.formatting import escape_control_characters
+from deconfound.report.recommendations_io import FORMULA
 from deconfound_bench.tables.estimate import Estimate
 
 Entry: TypeAlias = str | int | float | Estimate
@@ -37,7 +37,7 @@ class Table:
 
 def to_text(table: Table) -> str:
     """For terminals: words to the left, numbers to the right."""
-    rows = [[escaped(entry) for entry in row] for row in _shown(table)]
+    rows = [[escape_control_characters(entry) for entry in row] for row in _shown(table)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
     words = _words(table)
     lines = [
@@ -45,8 +45,8 @@ def to_text(table: Table) -> str:
         for row in rows
     ]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    note = ["", *textwrap.wrap(escaped(table.note), WIDTH)] if table.note else []
-    return "\n".join([escaped(table.title), "", lines[0], rule, *lines[1:], *note]) + "\n"
+    note = ["", *textwrap.wrap(escape_control_characters(table.note), WIDTH)] if table.note else []
+    return "\n".join([escape_control_characters(table.title), "", lines[0], rule, *lines[1:], *note]) + "\n"
 
 
 def to_markdown(table: Table) -> str:
@@ -99,7 +99,7 @@ def _one(entry: Entry, decimals: int | None) -> str:
 
 
 def _plain(text: str) -> str:
-    return "".join(f"\\{c}" if c in MARKUP else c for c in escaped(text))
+    return "".join(f"\\{c}" if c in MARKUP else c for c in escape_control_characters(text))
 
 
 def _parts(entry: Entry, double: bool) -> Sequence[str | int | float]:

@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from deconfound.data import closest, listed, quoted
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
+from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.tables.estimate import Estimate, over_seeds
 from deconfound_bench.tables.paired import Paired, paired
@@ -84,10 +84,12 @@ def differences(scores: Sequence[Score], left: str, right: str) -> Differences:
     known = sorted({one.family for one in scores})
     for family in (left, right):
         if family not in known:
-            near = closest(family, known)
-            raise UsageError(f"No score is of family {quoted(family)}{near or '.'} The scores are of {listed(known)}.")
+            near = did_you_mean(family, known)
+            raise UsageError(
+                f"No score is of family {quote(family)}{near or '.'} The scores are of {join_names(known)}."
+            )
     if left == right:
-        raise UsageError(f"A family does not differ from itself: {quoted(left)} is named twice.")
+        raise UsageError(f"A family does not differ from itself: {quote(left)} is named twice.")
     grid = paired(scores, ("regret",), (left, right))
     each = grid.values[0][:, grid.families.index(left)] - grid.values[0][:, grid.families.index(right)]
     cells = tuple(_difference(cell, row) for cell, row in zip(grid.cells, each, strict=True))

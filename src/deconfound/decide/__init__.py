@@ -1,0 +1,1 @@
+"""From values and rewards to decisions: calibration, recommendation, routing."""
