@@ -1,0 +1,1 @@
+"""Commands for maintainers; run one with ``python -m tools.NAME``."""

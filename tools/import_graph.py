@@ -1,0 +1,117 @@
+"""Which module of a package imports which, read from the syntax tree without running any code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import of one module by another."""
+
+    importer: str  # dotted name of the importing module
+    imported: str  # dotted name as written, possibly ending in the imported object
+    line: int
+    deferred: bool  # inside a function, so it runs only when that is called
+
+
+def module_name(path: Path, root: Path) -> str:
+    """Dotted name of the file ``path`` in the package folder ``root``."""
+    parts = [root.name, *path.relative_to(root).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules(root: Path) -> dict[str, Path]:
+    """All modules of the package in folder ``root``."""
+    return {module_name(path, root): path for path in sorted(root.rglob("*.py"))}
+
+
+def imports(path: Path, root: Path) -> Iterator[Import]:
+    """All imports of one file, at any depth; what only a type checker reads counts too."""
+    name = module_name(path, root)
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    deferred = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(name, alias.name, node.lineno, id(node) in deferred) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield Import(name, f"{base}.{alias.name}", node.lineno, id(node) in deferred)
+
+
+def resolve(imported: str, known: dict[str, Path]) -> str | None:
+    """The module that an imported name belongs to, or None where it is outside the package."""
+    while imported and imported not in known:
+        imported = imported.rpartition(".")[0]
+    return imported or None
+
+
+def module_edges(root: Path) -> dict[tuple[str, str], list[Import]]:
+    """All imports inside a package, by importing and imported module."""
+    known = modules(root)
+    edges: dict[tuple[str, str], list[Import]] = {}
+    for path in known.values():
+        for found in imports(path, root):
+            target = resolve(found.imported, known)
+            if target is not None and target != found.importer:
+                edges.setdefault((found.importer, target), []).append(found)
+    return edges
+
+
+def room(module: str) -> str:
+    """Top-level module or package inside the package: its first folder, or the file itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+def room_edges(root: Path) -> dict[tuple[str, str], int]:
+    """Number of imports between rooms; deferred ones are left out."""
+    counts: dict[tuple[str, str], int] = {}
+    for (importer, imported), found in module_edges(root).items():
+        pair = room(importer), room(imported)
+        now = sum(not one.deferred for one in found)
+        if now and pair[0] != pair[1] and root.name not in pair:
+            counts[pair] = counts.get(pair, 0) + now
+    return counts
+
+
+def cycles(edges: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> list[list[str]]:
+    """Groups of modules that import each other, directly or not (strongly connected components, Tarjan)."""
+    graph: dict[str, list[str]] = {}
+    for start, end in edges:
+        graph.setdefault(start, []).append(end)
+        graph.setdefault(end, [])
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph[node]:
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            groups.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in list(graph):
+        if node not in index:
+            visit(node)
+    return [group for group in groups if len(group) > 1]
