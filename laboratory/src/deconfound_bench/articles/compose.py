@@ -131,7 +131,7 @@ class Composer:
 
 
 def compose_article(wordings: Wordings, dice: Dice) -> str:
-    """Compose one article."""
+    """The text of one article, which depends only on the wordings and the dice."""
     return Composer(wordings, dice).compose()
 
 

@@ -41,18 +41,18 @@ Parts = tuple[Part, ...]
 def parse(template: str) -> Parts:
     """Split a template into text, slots and choices."""
     open_braces: list[list[list[Part]]] = [[[]]]  # the alternatives of each brace still open; the first is the template
-    for token in TOKENS.split(template):
-        if token == "{":
+    for piece in TOKENS.split(template):
+        if piece == "{":
             open_braces.append([[]])
-        elif token and token in "|}" and len(open_braces) == 1:
-            raise TemplateError(f'"{token}" occurs outside braces')
-        elif token == "|":
+        elif piece in {"|", "}"} and len(open_braces) == 1:
+            raise TemplateError(f'"{piece}" occurs outside braces')
+        elif piece == "|":
             open_braces[-1].append([])
-        elif token == "}":
+        elif piece == "}":
             options = open_braces.pop()
             open_braces[-1][-1].append(_slot_or_choice(options))
-        elif token:
-            open_braces[-1][-1].append(token)
+        elif piece:
+            open_braces[-1][-1].append(piece)
     if len(open_braces) > 1:
         raise TemplateError("a brace is never closed")
     return tuple(open_braces[0][0])

@@ -1,4 +1,4 @@
-"""The user's own articles, from one file or a folder of text files."""
+"""Load the user's own articles from a file, a ZIP archive or a folder of text files."""
 
 from __future__ import annotations
 
@@ -13,58 +13,67 @@ from deconfound.data import counted, listed, quoted
 from deconfound.errors import DataError, Problem
 from deconfound_bench.articles.corpus import Corpus, digest
 
-COLUMNS = ("text", "article", "content", "body")
-LEAST_ARTICLES = 50
-LEAST_WORDS = 60
-LEAST_SENTENCES = 3
-MOST_WORDS = 5_000  # rankings compare sentences with each other; a book would keep them busy for days
+TEXT_COLUMNS = ("text", "article", "content", "body")
+MIN_ARTICLES = 50  # with fewer, training, evaluation and truth would each have only a handful
+MIN_WORDS = 60  # shorter texts are their own summary
+MIN_SENTENCES = 3
+MAX_WORDS = 5_000  # some summarizers compare all pairs of sentences, which would take days for a book
 SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s|$)")
-INSIDE_ZIP = (".csv", ".jsonl", ".txt")
+ZIP_MEMBERS = (".csv", ".jsonl", ".txt")
 
 
 def read_articles(path: Path) -> Corpus:
-    """Read articles and keep those that can be summarized, each once.
+    """Read articles and drop duplicates and those that cannot be summarized.
 
-    ``path`` is a .csv, .jsonl or .parquet file (the first two also with .gz or .zst) with its texts in a column called
-    text, article, content or body; a .jsonl file with one string a line; a .zip that holds one such file or any number
-    of .txt files; or a folder of .txt files.
+    ``path`` is one of these:
+
+    - a .csv, .jsonl or .parquet file with its texts in a column called text, article, content or body (.csv and .jsonl
+      also with .gz or .zst);
+    - a .jsonl file with one string per line;
+    - a .zip archive of one .csv or .jsonl file, or of .txt files;
+    - a folder of .txt files.
     """
     path = Path(path)
-    texts = _folder(path) if path.is_dir() else _zip(path) if path.suffix.lower() == ".zip" else _file(path, path.name)
-    kept, dropped = _usable(texts)
-    if len(kept) < LEAST_ARTICLES:
-        left_out = f" ({'; '.join(dropped)})" if dropped else ""
-        what = f"only {counted(len(kept), 'usable article')}{left_out}"
-        raise _refusal(path.name, what, f"The benchmark needs at least {LEAST_ARTICLES} different articles.")
-    return Corpus(tuple(kept), path.name, digest(kept), dropped)
+    if path.is_dir():
+        texts = _read_folder(path)
+    elif path.suffix.lower() == ".zip":
+        texts = _read_zip(path)
+    else:
+        texts = _read_file(path, path.name)
+    usable, dropped = _drop_unusable(texts)
+    if len(usable) < MIN_ARTICLES:
+        reasons = f" ({'; '.join(dropped)})" if dropped else ""
+        what = f"only {counted(len(usable), 'usable article')}{reasons}"
+        raise _refusal(path.name, what, f"The benchmark needs at least {MIN_ARTICLES} different articles.")
+    return Corpus(tuple(usable), path.name, digest(usable), dropped)
 
 
-def _usable(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Sort out what cannot be summarized, and count it by reason."""
-    reasons = {"empty": 0, "repeated": 0, "shorter": 0, "longer": 0}
-    kept: dict[str, None] = {}
+def _drop_unusable(texts: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Separate the articles that can be summarized, and count the others by reason."""
+    empty, repeated, short, long = (
+        "without text",
+        "that repeat another one word for word",
+        f"of fewer than {MIN_SENTENCES} sentences or {MIN_WORDS} words",
+        f"of more than {MAX_WORDS:,} words",
+    )
+    counts = {empty: 0, repeated: 0, short: 0, long: 0}
+    usable: dict[str, None] = {}
     for text in (each.strip() for each in texts):
         if not text:
-            reasons["empty"] += 1
-        elif text in kept:
-            reasons["repeated"] += 1
-        elif len(text.split()) < LEAST_WORDS or len(SENTENCE_END.findall(text)) < LEAST_SENTENCES:
-            reasons["shorter"] += 1
-        elif len(text.split()) > MOST_WORDS:
-            reasons["longer"] += 1
+            counts[empty] += 1
+        elif text in usable:
+            counts[repeated] += 1
+        elif len(text.split()) < MIN_WORDS or len(SENTENCE_END.findall(text)) < MIN_SENTENCES:
+            counts[short] += 1
+        elif len(text.split()) > MAX_WORDS:
+            counts[long] += 1
         else:
-            kept[text] = None
-    said = {
-        "empty": "without text",
-        "repeated": "that repeat another one word for word",
-        "shorter": f"of fewer than {LEAST_SENTENCES} sentences or {LEAST_WORDS} words",
-        "longer": f"of more than {MOST_WORDS:,} words",
-    }
-    dropped = (f"left out {counted(count, 'article')} {said[name]}" for name, count in reasons.items() if count)
-    return list(kept), tuple(dropped)
+            usable[text] = None
+    dropped = (f"left out {counted(count, 'article')} {reason}" for reason, count in counts.items() if count)
+    return list(usable), tuple(dropped)
 
 
-def _folder(folder: Path) -> list[str]:
+def _read_folder(folder: Path) -> list[str]:
     paths = sorted(folder.rglob("*.txt"))
     if not paths:
         raise _refusal(folder.name, "there is no .txt file in this folder", "Put one article in each .txt file.")
@@ -82,19 +91,19 @@ def _folder(folder: Path) -> list[str]:
     return texts
 
 
-def _zip(path: Path) -> list[str]:
-    """Unpack an archive where nobody sees it, and read what it holds by the same rules."""
+def _read_zip(path: Path) -> list[str]:
+    """Read an archive by the same rules as files and folders, from a temporary folder."""
     try:
         with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as scratch:
-            inside = [name for name in archive.namelist() if Path(name).suffix.lower() in INSIDE_ZIP]
-            tables = [name for name in inside if not name.lower().endswith(".txt")]
-            if len(tables) > 1 or not inside:
-                what = f"the archive holds {listed(archive.namelist()) or 'nothing'}"
-                raise _refusal(path.name, what, "It must hold one .csv or .jsonl file, or .txt files.")
-            archive.extractall(scratch, tables or inside)
+            members = [name for name in archive.namelist() if Path(name).suffix.lower() in ZIP_MEMBERS]
+            tables = [name for name in members if not name.lower().endswith(".txt")]
+            if len(tables) > 1 or not members:
+                what = f"the archive contains {listed(archive.namelist()) or 'no file'}"
+                raise _refusal(path.name, what, "It must contain one .csv or .jsonl file, or .txt files.")
+            archive.extractall(scratch, tables or members)
             if tables:
-                return _file(Path(scratch) / tables[0], f"{path.name}/{tables[0]}")
-            return _folder(Path(scratch))
+                return _read_file(Path(scratch) / tables[0], f"{path.name}/{tables[0]}")
+            return _read_folder(Path(scratch))
     except FileNotFoundError:
         raise _refusal(path.name, "there is no such file", "Check the name and the folder.") from None
     except (zipfile.BadZipFile, RuntimeError, OSError) as error:
@@ -102,30 +111,30 @@ def _zip(path: Path) -> list[str]:
         raise _refusal(path.name, what, "Pack it again, without a password.") from None
 
 
-def _file(path: Path, name: str) -> list[str]:
+def _read_file(path: Path, name: str) -> list[str]:
     from deconfound.loading.files import find, read_text
     from deconfound.loading.sources import read
 
     if ".jsonl" in path.suffixes and path.is_file() and path.stat().st_size:
-        strings = _strings(read_text(find(path, name)), name)
+        strings = _read_strings(read_text(find(path, name)), name)
         if strings is not None:
             return strings
     table = read(path, "articles", name).table
-    found = {column.strip().lower(): column for column in table.column_names}
-    usable = [found[column] for column in COLUMNS if column in found]
-    if not usable:
-        what = f"no column holds articles (columns: {listed(table.column_names)})"
-        raise _refusal(name, what, f"Call the column with the texts {quoted(COLUMNS[0])}.")
-    values: Sequence[object] = table[usable[0]].to_pylist()
-    wrong = next((row for row, value in enumerate(values, 1) if not isinstance(value, str | None)), None)
-    if wrong is not None:
-        what = f"column {quoted(usable[0])} holds {quoted(values[wrong - 1])}, which is no text"
-        raise _refusal(f"{name} row {wrong}", what, "Write every article as text.")
+    columns = {column.strip().lower(): column for column in table.column_names}
+    text_columns = [columns[column] for column in TEXT_COLUMNS if column in columns]
+    if not text_columns:
+        what = f"no column contains articles (columns: {listed(table.column_names)})"
+        raise _refusal(name, what, f"Call the column with the texts {quoted(TEXT_COLUMNS[0])}.")
+    values: Sequence[object] = table[text_columns[0]].to_pylist()
+    for row, value in enumerate(values, 1):
+        if not isinstance(value, str | None):
+            what = f"column {quoted(text_columns[0])} contains {quoted(value)}, which is not a text"
+            raise _refusal(f"{name} row {row}", what, "Write every article as text.")
     return [value if isinstance(value, str) else "" for value in values]
 
 
-def _strings(data: bytes, name: str) -> list[str] | None:
-    """Read a file of one JSON string a line; None where its first line is something else."""
+def _read_strings(data: bytes, name: str) -> list[str] | None:
+    """Read a file with one JSON string per line; None if its first line is not a string."""
     if not data.lstrip().startswith(b'"'):
         return None
     texts = []
@@ -137,8 +146,8 @@ def _strings(data: bytes, name: str) -> list[str] | None:
         except ValueError:
             text = None
         if not isinstance(text, str):
-            what = f"the line is no JSON string: {quoted(line[:200].decode(errors='replace'))}"
-            raise _refusal(f"{name} line {number}", what, "Write one string on each line, or one object.")
+            what = f"the line is not a JSON string: {quoted(line[:200].decode(errors='replace'))}"
+            raise _refusal(f"{name} line {number}", what, "Write one string per line, or one object per line.")
         texts.append(text)
     return texts
 

@@ -57,8 +57,8 @@ class Event:
 class Topic:
     """The wordings of one topic.
 
-    With ``large_sums``, the sum of money of an article is in the millions. With ``has_officials``, facts about officials
-    are added. ``short_organization`` is the later mention of organizations that names.toml has no short form for.
+    With ``large_sums``, an article's sum of money is in the millions. With ``has_officials``, facts about officials are
+    added. ``short_organization`` is the later mention of organizations that have no short form in names.toml.
     """
 
     name: str
@@ -132,8 +132,7 @@ def read_wordings(folder: Traversable) -> Wordings:
     """Read the files of a folder, and refuse the first key, template or slot that its schema does not describe."""
     schema = read_schema(folder)
     names, common, forms, newspapers, structures = (
-        TomlTable.from_file(folder, f"{name}.toml")
-        for name in ("names", "common", "forms", "newspapers", "structures")
+        TomlTable.from_file(folder, f"{name}.toml") for name in ("names", "common", "forms", "newspapers", "structures")
     )
     topics = sorted(path.name for path in (folder / "topics").iterdir() if path.name.endswith(".toml"))
     wordings = Wordings(
@@ -143,7 +142,7 @@ def read_wordings(folder: Traversable) -> Wordings:
         forms=_template_lists(forms, schema.form_lists, schema),
         newspapers=tuple(_newspaper_kind(table, schema) for table in newspapers.tables("newspapers")),
         structures=tuple(_structure(table, schema) for table in structures.tables("structures")),
-        topics=tuple(_topic(TomlTable.from_file(folder / "topics", name), schema) for name in topics),
+        topics=tuple(_topic(TomlTable.from_file(folder, f"topics/{name}"), schema) for name in topics),
     )
     for table in (names, common, forms, newspapers, structures):
         table.finish()
@@ -168,7 +167,7 @@ def read_schema(folder: Traversable) -> Schema:
 def _topic(table: TomlTable, schema: Schema) -> Topic:
     subjects = tuple(_subject(one, schema) for one in table.tables("subjects"))
     topic = Topic(
-        name=table.where.removesuffix(".toml"),
+        name=table.where.removeprefix("topics/").removesuffix(".toml"),
         large_sums=table.get("large_sums", bool),
         has_officials=table.get("has_officials", bool),
         short_organization=table.get("short_organization", str) if "short_organization" in table else "",
@@ -254,11 +253,13 @@ def _texts(table: TomlTable, key: str, purpose: str = "") -> tuple[str, ...]:
 def _check_templates(where: str, key: str, templates: Iterable[str], schema: Schema) -> None:
     unavailable = UNAVAILABLE_SLOTS.get(key, set()) | (set() if key in EVENT_LISTS else {"event"})
     allowed = schema.slots.keys() - unavailable
+    problems = []
     for template in templates:
         try:
-            unknown = set(slots(template)) - allowed
+            unknown = sorted(set(slots(template)) - allowed)
+            mistakes = [f"the slot {{{slot}}} is unknown or not available here" for slot in unknown]
         except TemplateError as error:
-            raise DataError([Problem(f"{where} {key}", f"{error}: {quoted(template)}", SEE_SCHEMA)]) from None
-        if unknown:
-            what = f"the slot {listed(sorted(unknown))} is unknown or not available here: {quoted(template)}"
-            raise DataError([Problem(f"{where} {key}", what, SEE_SCHEMA)])
+            mistakes = [str(error)]
+        problems += [Problem(f"{where} {key}", f"{what}: {quoted(template)}", SEE_SCHEMA) for what in mistakes]
+    if problems:
+        raise DataError(problems)
