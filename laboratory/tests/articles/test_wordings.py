@@ -114,3 +114,9 @@ def test_a_missing_file_is_refused(copied):
     (copied / "common.toml").unlink()
     with pytest.raises(DataError, match=r"common\.toml: there is no such file"):
         read_wordings(copied)
+
+
+def test_a_folder_without_topics_is_refused(copied):
+    shutil.rmtree(copied / "topics")
+    with pytest.raises(DataError, match="topics: there is no topic file"):
+        read_wordings(copied)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 TOKENS = re.compile(r"([{|}])")
-SLOT_NAME = re.compile(r"[a-z][a-z_0-9]*")
+SLOT_NAME = r"[a-z][a-z_0-9]*"
+SLOT = re.compile(rf"\{{({SLOT_NAME})\}}")
 
 
 class TemplateError(ValueError):
@@ -40,7 +40,8 @@ Parts = tuple[Part, ...]
 @functools.cache
 def parse(template: str) -> Parts:
     """Split a template into text, slots and choices."""
-    open_braces: list[list[list[Part]]] = [[[]]]  # the alternatives of each brace still open; the first is the template
+    # The alternatives of each brace that is still open. The first entry is the template itself.
+    open_braces: list[list[list[Part]]] = [[[]]]
     for piece in TOKENS.split(template):
         if piece == "{":
             open_braces.append([[]])
@@ -62,17 +63,12 @@ def _slot_or_choice(options: list[list[Part]]) -> Slot | Choice:
     if len(options) > 1:
         return Choice(tuple(tuple(option) for option in options))
     name = options[0][0] if len(options[0]) == 1 else None
-    if not (isinstance(name, str) and SLOT_NAME.fullmatch(name)):
+    if not (isinstance(name, str) and re.fullmatch(SLOT_NAME, name)):
         raise TemplateError("braces without alternatives must contain the name of a slot, in lower case")
     return Slot(name)
 
 
-def slots(template: str) -> Iterator[str]:
+def slots(template: str) -> list[str]:
     """Name every slot of a template, including those inside alternatives."""
-    pending = list(parse(template))
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Slot):
-            yield part.name
-        elif isinstance(part, Choice):
-            pending.extend(inner for option in part.options for inner in option)
+    parse(template)  # refuses a template in which braces without alternatives are anything but slots
+    return SLOT.findall(template)

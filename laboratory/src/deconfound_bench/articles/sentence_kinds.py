@@ -113,9 +113,9 @@ def remark(filler: TemplateFiller) -> list[str]:
         words = filler.fill(ASSESSMENT)
         verb = filler.fill(ASSESSMENT_VERB)
         return [to_sentence(f"{speaker} {verb} {opening}{words}{closing}.").replace(f"{closing}.", f".{closing}")]
-    verb = filler.sampler.draw("remark_verbs")
+    verb = filler.fill_any("remark_verbs")
     statement = filler.fill_unused("facts" if filler.dice.chance(0.5) else "general_facts")
-    return [to_sentence(f"{speaker} {filler.fill(verb)} that {statement}")]
+    return [to_sentence(f"{speaker} {verb} that {statement}")]
 
 
 def question(filler: TemplateFiller) -> list[str]:
@@ -154,12 +154,12 @@ def _extend(filler: TemplateFiller, clause: str) -> str:
         addition = filler.fill_unused("circumstances" if is_circumstance else "afterthoughts")
         clause = f"{clause}{' ' if is_circumstance else ', '}{addition}"
     if dice.chance(joining):
-        clause = f"{clause}, {filler.sampler.draw('conjunctions')} {_clause(filler)}"
+        clause = f"{clause}, {filler.fill_any('conjunctions')} {_clause(filler)}"
     roll = dice.roll()
     if roll < 0.13:
         return f"{clause}, according to {filler.fill_unused('sources')}"
     if roll < 0.25:
-        return f"{filler.fill_unused('sources')} {filler.sampler.draw('reporting_verbs')} that {clause}"
+        return f"{filler.fill_unused('sources')} {filler.fill_any('reporting_verbs')} that {clause}"
     return f"{filler.fill_unused('time_phrases')} {clause}" if roll < 0.5 else clause
 
 
@@ -188,10 +188,10 @@ def _mention(filler: TemplateFiller, slot: str) -> str:
 def _quote_verb(filler: TemplateFiller) -> str:
     is_plain = filler.style.newspaper.plain_verbs
     if not is_plain and filler.dice.chance(0.15):
-        return filler.sampler.draw("vivid_quote_verbs")
+        return filler.fill_any("vivid_quote_verbs")
     if is_plain and filler.dice.chance(0.7):
         return "said"
-    return filler.fill(filler.sampler.draw("quote_verbs"))
+    return filler.fill_any("quote_verbs")
 
 
 def _speech(filler: TemplateFiller, slot: str) -> list[str]:

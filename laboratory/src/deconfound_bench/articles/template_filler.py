@@ -38,7 +38,7 @@ class WordingSampler:
         self._recent: dict[str, list[str]] = {}
 
     def draw(self, name: str) -> str:
-        """Draw a template of the list, whether used or not."""
+        """Draw a template of the list with replacement."""
         return self._dice.pick(self._lists[name])
 
     def draw_unused(self, name: str) -> str:
@@ -106,6 +106,10 @@ class TemplateFiller:
     def fill(self, template: str) -> str:
         """Fill a template."""
         return self._fill_parts(parse(template))
+
+    def fill_any(self, name: str) -> str:
+        """Fill a template of the list, whether used before or not."""
+        return self.fill(self.sampler.draw(name))
 
     def fill_unused(self, name: str) -> str:
         """Fill a template of the list that this article has not used."""

@@ -134,7 +134,10 @@ def read_wordings(folder: Traversable) -> Wordings:
     names, common, forms, newspapers, structures = (
         TomlTable.from_file(folder, f"{name}.toml") for name in ("names", "common", "forms", "newspapers", "structures")
     )
-    topics = sorted(path.name for path in (folder / "topics").iterdir() if path.name.endswith(".toml"))
+    paths = (folder / "topics").iterdir() if (folder / "topics").is_dir() else ()
+    topics = sorted(path.name for path in paths if path.name.endswith(".toml"))
+    if not topics:
+        raise DataError([Problem("topics", "there is no topic file", "Restore the .toml files of this folder.")])
     wordings = Wordings(
         names={key: _texts(names, key, purpose) for key, purpose in schema.name_lists.items()},
         short_organizations=names.table("short_organizations").items(str),
@@ -252,12 +255,11 @@ def _texts(table: TomlTable, key: str, purpose: str = "") -> tuple[str, ...]:
 
 def _check_templates(where: str, key: str, templates: Iterable[str], schema: Schema) -> None:
     unavailable = UNAVAILABLE_SLOTS.get(key, set()) | (set() if key in EVENT_LISTS else {"event"})
-    allowed = schema.slots.keys() - unavailable
     problems = []
     for template in templates:
         try:
-            unknown = sorted(set(slots(template)) - allowed)
-            mistakes = [f"the slot {{{slot}}} is unknown or not available here" for slot in unknown]
+            wrong = [slot for slot in slots(template) if slot not in schema.slots or slot in unavailable]
+            mistakes = [f"the slot {{{slot}}} is unknown or not available here" for slot in wrong]
         except TemplateError as error:
             mistakes = [str(error)]
         problems += [Problem(f"{where} {key}", f"{what}: {quoted(template)}", SEE_SCHEMA) for what in mistakes]
