@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from deconfound_bench.articles.corpus import Corpus, make_articles
-from deconfound_bench.articles.reading import read_articles
+from deconfound_bench.articles.load_articles import read_articles
 
 __all__ = ["Corpus", "make_articles", "read_articles"]

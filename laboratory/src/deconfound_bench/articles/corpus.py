@@ -1,4 +1,4 @@
-"""A collection of articles, and the built-in source of them."""
+"""A corpus of articles, and the generator of invented ones."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from deconfound.demo.text_sampling import TextSampler
 from deconfound.errors import UsageError
-from deconfound_bench.articles.write import write_article
+from deconfound_bench.articles.compose import compose_article
+from deconfound_bench.articles.wordings import builtin_wordings
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Different articles in a fixed order, where they come from, and what was left out on the way.
+    """Distinct articles in a fixed order.
 
-    ``digest`` is the SHA-256 of the texts; ``dropped`` holds one sentence for each reason to leave articles out.
+    ``digest`` is the SHA-256 of the texts. ``dropped`` has one sentence per reason for which articles were left out.
     """
 
     texts: tuple[str, ...]
@@ -27,17 +28,20 @@ class Corpus:
 
 
 def make_articles(count: int, seed: int = 0) -> Corpus:
-    """Invent news articles; the first ones are the same however many are asked for."""
+    """Invent news articles; a larger count adds articles without changing the first ones."""
     if count < 1:
         raise UsageError(f"cannot make {count} articles: ask for at least one.")
     if seed < 0:
         raise UsageError(f"the seed of the articles must not be negative, but is {seed}.")
-    texts = tuple(write_article(TextSampler(np.random.default_rng([seed, number]))) for number in range(count))
+    wordings = builtin_wordings()
+    texts = tuple(
+        compose_article(wordings, TextSampler(np.random.default_rng([seed, number]))) for number in range(count)
+    )
     return Corpus(texts, f"invented news articles (seed {seed})", digest(texts))
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Sign texts so that any change to one of them, or to their order, shows."""
+    """Hash texts so that any change to one of them, or to their order, changes the result."""
     total = hashlib.sha256()
     for text in texts:
         total.update(hashlib.sha256(text.encode()).digest())
