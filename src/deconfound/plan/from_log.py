@@ -140,7 +140,7 @@ def _moments(codes: IntArray, outcome: FloatArray, rows: FloatArray, source: str
     summed = np.bincount(codes[codes >= 0], weights=squares, minlength=len(rows))
     if df.sum() < FEWEST_FREEDOM or summed.sum() < ROUNDING:
         raise EvidenceError(
-            f"{source}: {pluralize(int(rows.sum()), 'row')} of the candidates show no spread to plan from: it takes "
+            f"{source}: {pluralize(int(rows.sum()), 'row')} of the candidates do not vary: it takes "
             f"{FEWEST_FREEDOM} rows beyond the first of each model, and outcomes that vary. Give a longer log, or "
             "--models N and --spread S instead of files."
         )
