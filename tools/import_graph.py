@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 
@@ -86,32 +87,13 @@ def room_edges(root: Path) -> dict[tuple[str, str], int]:
     return counts
 
 
-def cycles(edges: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> list[list[str]]:
-    """Groups of modules that import each other, directly or not (strongly connected components, Tarjan)."""
-    graph: dict[str, list[str]] = {}
+def first_cycle(edges: Iterable[tuple[str, str]]) -> list[str]:
+    """Modules that import each other in a circle, the first also last; empty where there is no circle."""
+    graph: dict[str, set[str]] = {}
     for start, end in edges:
-        graph.setdefault(start, []).append(end)
-        graph.setdefault(end, [])
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    groups: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in graph[node]:
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            at = stack.index(node)
-            groups.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for node in list(graph):
-        if node not in index:
-            visit(node)
-    return [group for group in groups if len(group) > 1]
+        graph.setdefault(start, set()).add(end)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
