@@ -32,7 +32,7 @@ def written(study: Study, folder: Path) -> list[str]:
     words = []
     for table in (study.log, study.experiment, study.replay):
         path = folder / f"{table.role}.parquet"
-        pq.write_table(table.table, path)
+        pq.write_table(table.arrow, path)
         words += [f"--{table.role}", str(path)]
     return ["check", "-q", *words]
 
@@ -128,11 +128,11 @@ def test_check_runs_on_a_study_in_memory_and_repeats_itself():
 def test_a_test_that_may_err_nearly_always_warns_nearly_always():
     """With 1 - level = 0.999 whatever gives a p-value below that warns; one check at least of each assumption does."""
     study = make_study(seed=4)
-    replayed, log = study.replay.table, study.log.table
+    replayed, log = study.replay.arrow, study.log.arrow
     elsewhere = replayed["output"].take(np.roll(np.arange(len(replayed)), len(MODELS)))
     again = replayed.drop_columns(["output"]).append_column("output", elsewhere)
     again = again.append_column("outcome", pa.array(np.linspace(0, 1, len(replayed)))).select(log.column_names)
-    study = load(log=pa.concat_tables([log, again]), experiment=study.experiment.table, replay=replayed)
+    study = load(log=pa.concat_tables([log, again]), experiment=study.experiment.arrow, replay=replayed)
     found = check(study, level=0.001)
     warned = {finding.check for finding in found if finding.verdict == "warn"}
     assert {"sample ratio", "replay validity", "hidden path to the output", "contexts of the log"} <= warned
@@ -174,15 +174,15 @@ ISO = [f"2026-05-01T{hour:02d}:45:00Z" for hour in range(12, 24)]
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_iso_times_become_seconds_in_every_format(tmp_path, ending):
     study = load(**write_study(tmp_path, with_times(ISO), ending))
-    assert study.log.table["time"].to_numpy() == pytest.approx(SECONDS + 3600.0 * np.arange(12))
-    assert "time" not in study.experiment.table.column_names
+    assert study.log.arrow["time"].to_numpy() == pytest.approx(SECONDS + 3600.0 * np.arange(12))
+    assert "time" not in study.experiment.arrow.column_names
 
 
 @pytest.mark.parametrize("kind", [pa.Table.from_pylist, pd.DataFrame, pl.DataFrame])
 def test_times_of_a_data_frame_are_the_same_seconds(kind):
     moments = [datetime(2026, 5, 1, hour, 45, tzinfo=UTC) for hour in range(12, 24)]
-    assert log_of(with_times(moments), kind).table["time"][0].as_py() == SECONDS
-    assert log_of(with_times([m.replace(tzinfo=None) for m in moments]), kind).table["time"][0].as_py() == SECONDS
+    assert log_of(with_times(moments), kind).arrow["time"][0].as_py() == SECONDS
+    assert log_of(with_times([m.replace(tzinfo=None) for m in moments]), kind).arrow["time"][0].as_py() == SECONDS
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_times_of_a_data_frame_are_the_same_seconds(kind):
     ],
 )
 def test_dates_zones_and_numbers_are_times(values, first):
-    assert log_of(with_times(values)).table["time"][0].as_py() == first
+    assert log_of(with_times(values)).arrow["time"][0].as_py() == first
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be set on this system")
@@ -204,7 +204,7 @@ def test_a_time_without_zone_is_the_same_on_every_machine(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert log_of(with_times(["2026-05-01T12:45:00"] * 12)).table["time"][0].as_py() == SECONDS
+        assert log_of(with_times(["2026-05-01T12:45:00"] * 12)).arrow["time"][0].as_py() == SECONDS
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -212,7 +212,7 @@ def test_a_time_without_zone_is_the_same_on_every_machine(monkeypatch):
 
 def test_a_timestamp_is_found_by_its_alias():
     log = log_of(with_times(ISO, "timestamp"))
-    assert "time" in log.table.column_names
+    assert "time" in log.arrow.column_names
     assert any('time is read from column "timestamp"' in finding.message for finding in log.findings)
 
 

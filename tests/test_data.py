@@ -37,30 +37,30 @@ def replay(models=("ant", "bee"), contexts=CONTEXTS):
 
 def refused(*arguments, **options):
     with pytest.raises(DataError) as caught:
-        Study.build(*arguments, **options)
+        Study.from_tables(*arguments, **options)
     return str(caught.value)
 
 
 def test_the_candidates_are_the_replayed_models_in_order_of_name():
-    study = Study.build(log(), experiment(), replay(("bee", "ant")))
+    study = Study.from_tables(log(), experiment(), replay(("bee", "ant")))
     assert study.models == ("ant", "bee")
-    assert study.others == ()
+    assert study.uncompared_models == ()
     assert study.has_text
     assert study.findings == ()
 
 
 def test_rows_of_models_that_are_not_compared_stay_and_teach_the_reward():
-    study = Study.build(
+    study = Study.from_tables(
         log([("c1", "wasp")]),
         experiment(("ant", "bee", "cat", "ant")),
         replay(("ant", "bee", "cat")),
         models=["bee", "ant"],
     )
     assert study.models == ("ant", "bee")
-    assert study.others == ("cat", "wasp")
+    assert study.uncompared_models == ("cat", "wasp")
     assert len(study.log) == 1
     assert len(study.experiment) == 4
-    assert study.replay.distinct("model") == {"ant", "bee"}
+    assert study.replay.unique_values("model") == {"ant", "bee"}
     assert [finding.check for finding in study.findings].count("models") == 2
 
 
@@ -74,7 +74,7 @@ def test_an_experiment_model_without_replay_is_refused_with_the_models_that_have
 
 def test_an_unknown_candidate_is_bad_usage_with_the_nearest_name():
     with pytest.raises(UsageError, match='"aunt" has no replay; did you mean "ant"'):
-        Study.build(log(), experiment(), replay(), models=["aunt", "bee"])
+        Study.from_tables(log(), experiment(), replay(), models=["aunt", "bee"])
 
 
 def test_one_candidate_is_no_comparison():
@@ -86,14 +86,14 @@ def test_contexts_without_full_replay_are_refused_or_dropped_as_asked():
     message = refused(log(), experiment(), partial)
     assert "experiment.csv row 4" in message
     assert "no replay of ant, bee" in message
-    study = Study.build(log(), experiment(), partial, incomplete="drop")
-    assert study.experiment.table["context_id"].to_pylist() == CONTEXTS[:3]
+    study = Study.from_tables(log(), experiment(), partial, incomplete="drop")
+    assert study.experiment.arrow["context_id"].to_pylist() == CONTEXTS[:3]
     assert ("incomplete replay", "warn") in [(finding.check, finding.verdict) for finding in study.findings]
 
 
 def test_dropping_leaves_the_rows_their_old_numbers():
-    study = Study.build(log(), experiment(), replay(contexts=CONTEXTS[1:]), incomplete="drop")
-    assert study.experiment.where(0) == "experiment.csv row 2"
+    study = Study.from_tables(log(), experiment(), replay(contexts=CONTEXTS[1:]), incomplete="drop")
+    assert study.experiment.locate(0) == "experiment.csv row 2"
 
 
 def test_an_experiment_that_is_dropped_entirely_is_refused():
@@ -102,11 +102,11 @@ def test_an_experiment_that_is_dropped_entirely_is_refused():
 
 def test_an_unknown_way_to_treat_incomplete_contexts_is_bad_usage():
     with pytest.raises(UsageError, match="incomplete"):
-        Study.build(log(), experiment(), replay(), incomplete="ignore")
+        Study.from_tables(log(), experiment(), replay(), incomplete="ignore")
 
 
 def test_a_model_with_one_experiment_row_cannot_be_told():
-    study = Study.build(log(), experiment(("ant", "bee", "ant")), replay(("ant", "bee", "cat")))
+    study = Study.from_tables(log(), experiment(("ant", "bee", "ant")), replay(("ant", "bee", "cat")))
     (finding,) = [finding for finding in study.findings if finding.verdict == "cannot tell"]
     assert "bee, cat" in finding.message
     assert "ant" not in finding.message.replace("bee, cat", "")
@@ -127,20 +127,20 @@ def test_features_must_stand_in_all_three_tables():
 
 def with_feature(source):
     kind = type(source)
-    return kind(source.table.append_column("feature_a", [[0.5] * len(source)]), source.source)
+    return kind(source.arrow.append_column("feature_a", [[0.5] * len(source)]), source.source)
 
 
 def test_text_that_one_table_lacks_is_left_unused_and_said_so():
-    bare = with_feature(log()).without_text()
-    study = Study.build(bare, with_feature(experiment()), with_feature(replay()))
+    bare = with_feature(log()).drop_text()
+    study = Study.from_tables(bare, with_feature(experiment()), with_feature(replay()))
     assert not study.has_text
     assert study.feature_names == ("feature_a",)
-    assert "context" not in study.experiment.table.column_names
+    assert "context" not in study.experiment.arrow.column_names
     assert [finding.check for finding in study.findings] == ["text"]
 
 
 def test_a_study_with_neither_text_nor_features_is_refused():
-    message = refused(log().without_text(), experiment().without_text(), replay().without_text())
+    message = refused(log().drop_text(), experiment().drop_text(), replay().drop_text())
     assert "log.csv: the output has no text here" in message
 
 

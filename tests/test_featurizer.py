@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from deconfound.features.scaling import fit_scaling
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.errors import DataError, EvidenceError, UsageError
 from deconfound.features import SURFACE, FeatureBlocks, FeatureSpec, Featurizer, rows
-from deconfound.features.scaling import fit_scaling
-from deconfound.features.tokenize import MAX_TEXT
+from deconfound.features.tokenize import MAX_CHARACTERS
 
 SMALL = FeatureSpec(buckets=512)
 CONTEXTS = ["Why is the sky blue?", "Sum 12 and 30.", "Translate: le chat noir", "Who wrote Faust?"]
@@ -60,7 +60,7 @@ def make(n=60, *, labels=0, features=0, text=True, seed=0):
 
 
 def with_log(study, **columns):
-    table = study.log.table
+    table = study.log.arrow
     for name, values in columns.items():
         at = table.column_names.index(name)
         table = table.set_column(at, name, pa.chunked_array([pa.array(values, type=table.schema.field(name).type)]))
@@ -103,7 +103,7 @@ def test_a_reloaded_featurizer_gives_the_same_bits(kind, tmp_path):
     featurizer = spec.fit(study)
     featurizer.save(tmp_path / "new" / "place")
     loaded = Featurizer.load(tmp_path / "new" / "place")
-    same_bits(featurizer.blocks(study.replay.table), loaded.blocks(study.replay.table))
+    same_bits(featurizer.blocks(study.replay.arrow), loaded.blocks(study.replay.arrow))
     assert loaded.psi_source == featurizer.psi_source
     assert loaded.findings == featurizer.findings
     assert (loaded.spec, loaded.shape) == (spec, featurizer.shape)
@@ -120,7 +120,7 @@ def test_saving_twice_writes_the_same_bytes(tmp_path):
 def test_fitting_hands_over_the_blocks_that_the_featurizer_gives_for_the_log(kind):
     spec, study = kind
     featurizer, blocks = spec.fit_transform_log(study)
-    same_bits(blocks, featurizer.blocks(study.log.table))
+    same_bits(blocks, featurizer.blocks(study.log.arrow))
 
 
 def test_psi_says_what_it_is_made_of():
@@ -133,10 +133,10 @@ def test_outcomes_and_the_experiment_teach_nothing(kind):
     other = with_log(study, outcome=np.linspace(0, 1, len(study.log)))
     other = replace(
         other,
-        experiment=replace(other.experiment, table=other.experiment.table.slice(3)),
-        replay=replace(other.replay, table=other.replay.table.slice(2)),
+        experiment=replace(other.experiment, table=other.experiment.arrow.slice(3)),
+        replay=replace(other.replay, table=other.replay.arrow.slice(2)),
     )
-    same_bits(spec.fit(study).blocks(study.log.table), spec.fit(other).blocks(study.log.table))
+    same_bits(spec.fit(study).blocks(study.log.arrow), spec.fit(other).blocks(study.log.arrow))
 
 
 @settings(max_examples=15, deadline=None)
@@ -145,7 +145,7 @@ def test_the_order_of_rows_changes_no_features(order, name):
     spec, arguments = KINDS[name]
     study = make(**arguments)
     featurizer = spec.fit(study)
-    table = study.log.table.slice(0, 12)
+    table = study.log.arrow.slice(0, 12)
     straight, shuffled = featurizer.blocks(table), featurizer.blocks(table.take(pa.array(order)))
     for phi in (0.0, 0.3, 1.0):
         left, right = (blocks.phi(phi) for blocks in (straight, shuffled))
@@ -159,7 +159,7 @@ def test_the_size_of_batches_changes_no_features(monkeypatch):
     study = make(labels=2)
     featurizer, whole = SMALL.fit_transform_log(study)
     monkeypatch.setattr(rows, "BATCH_BYTES", 300)
-    same_bits(whole, featurizer.blocks(study.log.table))
+    same_bits(whole, featurizer.blocks(study.log.arrow))
 
 
 def test_equal_pairs_share_a_row_and_contexts_stay_together():
@@ -187,7 +187,7 @@ def test_text_is_the_sum_of_two_unit_vectors():
 
 def test_balance_weighs_the_blocks_and_its_ends_are_one_block_alone():
     blocks = SMALL.fit_transform_log(make())[1]
-    assert blocks.both
+    assert blocks.has_text_and_dense
     assert blocks.phi(0.0) is blocks.text
     np.testing.assert_array_equal(blocks.phi(1.0), np.sqrt(2) * blocks.dense)
     expected = np.hstack([np.sqrt(0.7) * blocks.text.toarray(), np.sqrt(0.6) * blocks.dense])
@@ -212,7 +212,7 @@ def test_a_block_without_its_counterpart_is_given_whole():
 def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_parts():
     """Over log rows, not distinct rows: a pair that occurs often counts often."""
     _, blocks = replace(SMALL, source="both").fit_transform_log(make(features=3))
-    squares = (blocks.dense[blocks.pair] ** 2).mean(axis=0)
+    squares = (blocks.dense[blocks.row_index] ** 2).mean(axis=0)
     assert squares[: len(SURFACE)].sum() == pytest.approx(0.5)
     assert squares[len(SURFACE) :].sum() == pytest.approx(0.5)
 
@@ -220,8 +220,8 @@ def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_par
 def test_columns_are_standardised_by_the_log_and_clipped():
     study = make(features=2, text=False)
     featurizer, blocks = replace(SMALL, source="columns").fit_transform_log(study)
-    values = study.log.table["feature_1"].to_numpy()
-    np.testing.assert_allclose(blocks.psi[blocks.pair][:, 1], (values - values.mean()) / values.std(), rtol=1e-10)
+    values = study.log.arrow["feature_1"].to_numpy()
+    np.testing.assert_allclose(blocks.psi[blocks.row_index][:, 1], (values - values.mean()) / values.std(), rtol=1e-10)
     far = featurizer.blocks(pa.table({"feature_0": [1e300, -1e300], "feature_1": [3.0, 3.0]}))
     assert far.psi[:, 0].tolist() == [5.0, -5.0]
 
@@ -246,22 +246,22 @@ def test_a_log_without_variety_still_works(output):
     assert len(blocks.dense) == 1
     assert not blocks.dense.any()
     assert featurizer.psi_source == "surface"
-    assert np.isfinite(featurizer.blocks(study.replay.table).psi).all()
+    assert np.isfinite(featurizer.blocks(study.replay.arrow).psi).all()
 
 
 def test_a_log_of_one_row_works():
     study = make(n=8, labels=1)
-    featurizer = SMALL.fit(replace(study, log=replace(study.log, table=study.log.table.slice(0, 1))))
-    blocks = featurizer.blocks(study.log.table)
+    featurizer = SMALL.fit(replace(study, log=replace(study.log, table=study.log.arrow.slice(0, 1))))
+    blocks = featurizer.blocks(study.log.arrow)
     assert not blocks.psi.any()
     assert blocks.text.nnz > 0
 
 
 def test_an_empty_table_has_empty_blocks():
     study = make(labels=2)
-    blocks = SMALL.fit(study).blocks(study.log.table.slice(0, 0))
+    blocks = SMALL.fit(study).blocks(study.log.arrow.slice(0, 0))
     assert blocks.text.shape == (0, 512)
-    assert len(blocks.dense) == len(blocks.psi) == len(blocks.pair) == 0
+    assert len(blocks.dense) == len(blocks.psi) == len(blocks.row_index) == 0
 
 
 def dense_ridge(phi, targets, penalty, weight):
@@ -275,14 +275,14 @@ def test_components_are_the_principal_components_of_the_predicted_labels():
     """On all log rows, one by one, instead of weighted distinct rows; signs of components are free."""
     study = make(n=200, labels=3)
     _, blocks = replace(SMALL, components=2, label_penalty=0.5).fit_transform_log(study)
-    phi = blocks.phi(0.5).toarray()[blocks.pair]
-    labels = np.column_stack([study.log.table[f"label_{at}"].to_numpy() for at in range(3)])
+    phi = blocks.phi(0.5).toarray()[blocks.row_index]
+    labels = np.column_stack([study.log.arrow[f"label_{at}"].to_numpy() for at in range(3)])
     solution = dense_ridge(phi, labels / labels.std(axis=0), 0.5, np.ones(len(phi)))
     predicted = phi @ solution[:-1]
     _, _, directions = np.linalg.svd(predicted - predicted.mean(axis=0), full_matrices=False)
     expected = (predicted - predicted.mean(axis=0)) @ directions[:2].T
     expected /= expected.std(axis=0)
-    found = blocks.psi[blocks.pair][:, :2]
+    found = blocks.psi[blocks.row_index][:, :2]
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-6)
     np.testing.assert_allclose(found.std(axis=0), 1.0, rtol=1e-6)
     assert blocks.psi.shape[1] == 2 + len(SURFACE)
@@ -290,7 +290,7 @@ def test_components_are_the_principal_components_of_the_predicted_labels():
 
 def test_units_of_labels_do_not_matter():
     study = make(labels=3)
-    metres = study.log.table["label_2"].to_numpy()
+    metres = study.log.arrow["label_2"].to_numpy()
     one, other = (
         replace(SMALL, components=2).fit_transform_log(s)[1] for s in (study, with_log(study, label_2=1000 * metres))
     )
@@ -300,17 +300,17 @@ def test_units_of_labels_do_not_matter():
 def test_a_missing_label_counts_nowhere_and_is_reported():
     """Rows without the label must teach as much about it as if they were not there."""
     study = make(n=120, labels=1)
-    values = study.log.table["label_0"].to_numpy().copy()
+    values = study.log.arrow["label_0"].to_numpy().copy()
     values[::3] = np.nan
     holed = with_log(study, label_0=pa.array(values, from_pandas=True))
     spec = replace(SMALL, surface=False)
     featurizer, blocks = spec.fit_transform_log(holed)
     kept = np.flatnonzero(np.isfinite(values))
-    phi = blocks.text.toarray()[blocks.pair]
+    phi = blocks.text.toarray()[blocks.row_index]
     solution = dense_ridge(phi[kept], values[kept] / np.nanstd(values), spec.label_penalty, np.ones(len(kept)))
     predicted = phi @ solution[:-1]
     expected = (predicted - predicted.mean()) / predicted.std()
-    np.testing.assert_allclose(np.abs(blocks.psi[blocks.pair][:, 0]), np.abs(expected), atol=1e-6)
+    np.testing.assert_allclose(np.abs(blocks.psi[blocks.row_index][:, 0]), np.abs(expected), atol=1e-6)
     assert [finding.message for finding in featurizer.findings] == [
         "label_0 is missing in 40 of the log's 120 rows; it is learned from the others."
     ]
@@ -325,7 +325,7 @@ def test_a_label_that_never_varies_is_left_out_and_reported():
 
 
 def test_texts_beyond_the_limit_are_counted_in_a_finding():
-    long = "word " * (MAX_TEXT // 5 + 1)
+    long = "word " * (MAX_CHARACTERS // 5 + 1)
     study = with_log(make(n=8), output=["short"] * 6 + [long, long])
     (finding,) = SMALL.fit(study).findings
     assert finding.verdict == "warn"
@@ -353,7 +353,7 @@ def test_impossible_hyperparameters_are_refused(wrong):
 def test_a_log_without_rows_is_too_little_evidence():
     study = make()
     with pytest.raises(EvidenceError, match="no rows"):
-        SMALL.fit(replace(study, log=replace(study.log, table=study.log.table.slice(0, 0))))
+        SMALL.fit(replace(study, log=replace(study.log, table=study.log.arrow.slice(0, 0))))
 
 
 def test_tables_without_what_the_features_need_are_refused():

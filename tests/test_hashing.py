@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words, split
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, split, tokenize_texts
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
@@ -20,8 +20,8 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 
 def rows(texts, namespace="context", buckets=BUCKETS):
     vocabulary = Vocabulary()
-    words = read_words(texts, vocabulary)
-    return hashed(words, word_hashes(vocabulary), namespace, buckets)
+    words = tokenize_texts(texts, vocabulary)
+    return hash_texts(words, word_hashes(vocabulary), namespace, buckets)
 
 
 def naive_row(text, namespace, buckets):
@@ -78,7 +78,7 @@ def test_only_blank_text_has_no_words(text):
 
 
 def test_words_beyond_the_limit_are_not_read():
-    assert split("a" * MAX_TEXT + " tail") == [b"a" * MAX_TEXT]
+    assert split("a" * MAX_CHARACTERS + " tail") == [b"a" * MAX_CHARACTERS]
 
 
 @given(st.lists(TEXT, max_size=6), st.sampled_from(["context", "output"]), st.sampled_from([1, 7, 64]))
@@ -105,7 +105,7 @@ def test_the_namespaces_share_columns_but_not_the_places_of_words():
 def test_words_spread_evenly_over_columns_and_signs():
     """Counts of 20,000 words in 64 columns: chi-square with 63 degrees of freedom, 99.9999 % quantile 131."""
     vocabulary = Vocabulary()
-    read_words([f"w{n}" for n in range(20_000)], vocabulary)
+    tokenize_texts([f"w{n}" for n in range(20_000)], vocabulary)
     matrix = rows([f"w{n}" for n in range(20_000)], buckets=64)
     counts = np.bincount(matrix.indices, minlength=64)
     assert ((counts - 312.5) ** 2 / 312.5).sum() < 131
@@ -127,6 +127,6 @@ def test_a_text_hashes_alike_alone_and_among_others():
 
 def test_taking_texts_repeats_and_reorders_their_words():
     vocabulary = Vocabulary()
-    words = read_words(["a b", "", "c"], vocabulary).take(np.array([2, 0, 1, 0]))
+    words = tokenize_texts(["a b", "", "c"], vocabulary).take(np.array([2, 0, 1, 0]))
     assert words.codes.tolist() == [2, 0, 1, 0, 1]
     assert words.start.tolist() == [0, 1, 3, 3, 5]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from deconfound.data import text_ids
 from deconfound.errors import DataError, UsageError
 from deconfound.loading import load, load_replay
-from deconfound.loading.draws import appearance
 from tests.support.broken_files import Good, write_study
 from tests.support.studies import good_with, refused, same, tables
 
@@ -27,7 +26,7 @@ def rename(row, **names):
 def test_canonical_columns_have_their_types_and_order():
     good = good_with(log=lambda row: row.update(label_b=1, label_a=True, user_id=7), experiment=lambda r: r.update(p=0))
     study = load(**tables(good))
-    schema = {field.name: str(field.type) for field in study.log.table.schema}
+    schema = {field.name: str(field.type) for field in study.log.arrow.schema}
     assert list(schema.items()) == [
         ("context_id", "string"),
         ("context", "string"),
@@ -39,8 +38,8 @@ def test_canonical_columns_have_their_types_and_order():
         ("label_b", "double"),
     ]
     assert study.label_names == ("label_a", "label_b")
-    assert study.log.table["cluster"][0].as_py() == "7"
-    assert study.experiment.ignored == ("p",)
+    assert study.log.arrow["cluster"][0].as_py() == "7"
+    assert study.experiment.unused_columns == ("p",)
 
 
 def test_aliases_are_recognised_in_any_case_and_reported():
@@ -58,8 +57,8 @@ def test_aliases_are_recognised_in_any_case_and_reported():
 
 def test_an_exact_name_wins_over_an_alias():
     study = load(**tables(good_with(log=lambda row: row.update(score=0.3))))
-    assert study.log.ignored == ("score",)
-    assert 0.3 not in study.log.table["outcome"].to_pylist()
+    assert study.log.unused_columns == ("score",)
+    assert 0.3 not in study.log.arrow["outcome"].to_pylist()
 
 
 def test_a_mapped_column_wins_over_an_exact_name_and_is_no_longer_a_label():
@@ -67,9 +66,9 @@ def test_a_mapped_column_wins_over_an_exact_name_and_is_no_longer_a_label():
         log=lambda row: row.update(label_quality=0.3), experiment=lambda row: row.update(label_quality=0.6)
     )
     study = load(**tables(good), columns={"outcome": "label_quality"})
-    assert set(study.log.table["outcome"].to_pylist()) == {0.3}
+    assert set(study.log.arrow["outcome"].to_pylist()) == {0.3}
     assert study.label_names == ()
-    assert "outcome" in study.log.ignored
+    assert "outcome" in study.log.unused_columns
 
 
 def test_a_table_without_the_mapped_column_may_use_the_exact_name_and_no_alias():
@@ -97,7 +96,7 @@ def test_row_order_changes_neither_models_nor_ids(random):
         random.shuffle(rows)
     study = load(**tables(good))
     assert study.models == ("ant", "bee", "cat")
-    table = study.replay.table
+    table = study.replay.arrow
     assert table["context_id"].equals(text_ids(table["context"]))
     assert set(zip(table["context"].to_pylist(), table["model"].to_pylist(), strict=True)) == pairs
 
@@ -113,33 +112,33 @@ def test_a_bare_id_numbers_rows_unless_the_text_is_missing():
     good = Good()
     for number, row in enumerate((*good.log, *good.experiment, *good.replay)):
         row["id"] = number
-    assert load(**tables(good)).log.ignored == ("id",)
+    assert load(**tables(good)).log.unused_columns == ("id",)
     good = Good()
     for row in (*good.log, *good.experiment, *good.replay):
         row["id"] = row["context"][-1]
     for row in good.experiment:
         del row["context"]
     study = load(**tables(good))
-    assert study.experiment.table["context"].to_pylist() == [row["context"] for row in Good().experiment]
-    assert study.log.table["context_id"][0].as_py() == "0"
+    assert study.experiment.arrow["context"].to_pylist() == [row["context"] for row in Good().experiment]
+    assert study.log.arrow["context_id"][0].as_py() == "0"
 
 
 def test_a_table_without_ids_takes_those_that_another_gives_to_the_same_text():
     good = good_with(replay=lambda row: row.update(context_id="n" + row["context"][-1]))
     study = load(**tables(good))
-    assert study.experiment.table["context_id"].to_pylist() == [f"n{i}" for i in range(6)]
+    assert study.experiment.arrow["context_id"].to_pylist() == [f"n{i}" for i in range(6)]
 
 
 def test_a_text_unknown_elsewhere_goes_by_its_hash():
     good = good_with(replay=lambda row: row.update(context_id="n" + row["context"][-1]))
     good.log[0]["context"] = "a"
-    assert load(**tables(good)).log.table["context_id"][0].as_py() == "40f89e395b66422f"
+    assert load(**tables(good)).log.arrow["context_id"][0].as_py() == "40f89e395b66422f"
 
 
 def test_unnumbered_draws_are_numbered_in_order():
     good = good_with(replay=lambda row: row.pop("draw"))
     good.replay += [row | {"output": "again"} for row in good.replay[:2]]
-    table = load(**tables(good)).replay.table
+    table = load(**tables(good)).replay.arrow
     assert table["draw"].to_pylist() == [0] * 18 + [1, 1]
 
 
@@ -150,13 +149,13 @@ def test_a_study_may_have_no_text_at_all():
     study = load(**tables(good))
     assert not study.has_text
     assert study.feature_names == ("feature_len",)
-    assert study.replay.table.column_names == ["context_id", "model", "draw", "feature_len"]
+    assert study.replay.arrow.column_names == ["context_id", "model", "draw", "feature_len"]
 
 
 def test_a_replay_alone_must_cover_the_models_asked_for():
     table = tables(Good())["replay"]
     replay = load_replay(table, models=["ant", "bee"])
-    assert replay.distinct("model") == {"ant", "bee"}
+    assert replay.unique_values("model") == {"ant", "bee"}
     assert [finding.check for finding in replay.findings] == ["models"]
     assert len(load_replay(table)) == 18
     with pytest.raises(DataError, match='row 1: context "question 0" has no output of dog'):
@@ -169,7 +168,7 @@ def test_a_replay_alone_must_cover_the_models_asked_for():
 @pytest.mark.parametrize("values", [[True, False] * 6, ["TRUE", "false"] * 6, ["1", " 0.0 "] * 6, ["+1", "0e3"] * 6])
 def test_outcomes_may_be_truth_values_or_written_numbers(values):
     table = tables(Good())["log"].drop_columns(["outcome"]).append_column("outcome", [values])
-    assert load(**tables(Good()) | {"log": table}).log.table["outcome"].to_pylist() == [1.0, 0.0] * 6
+    assert load(**tables(Good()) | {"log": table}).log.arrow["outcome"].to_pylist() == [1.0, 0.0] * 6
 
 
 def test_outcomes_on_another_scale_are_rescaled():
@@ -177,8 +176,8 @@ def test_outcomes_on_another_scale_are_rescaled():
         log=lambda row: row.update(outcome=1 + 4 * row["outcome"]), experiment=lambda r: r.update(outcome=2)
     )
     study = load(**tables(good), outcome_range=(1, 5))
-    assert study.log.table["outcome"].to_pylist() == [0.0, 1.0] * 6
-    assert set(study.experiment.table["outcome"].to_pylist()) == {0.25}
+    assert study.log.arrow["outcome"].to_pylist() == [0.0, 1.0] * 6
+    assert set(study.experiment.arrow["outcome"].to_pylist()) == {0.25}
 
 
 @pytest.mark.parametrize("bad", [(5, 1), (0, float("inf")), (float("nan"), 1)])
@@ -192,7 +191,7 @@ def test_rows_without_outcome_go_when_asked_and_are_counted_by_model():
     good.log[1]["outcome"] = good.log[6]["outcome"] = None
     study = load(**tables(good), drop_missing=True)
     assert len(study.log) == 10
-    assert study.log.where(1) == "log (Table) row 3"
+    assert study.log.locate(1) == "log (Table) row 3"
     (finding,) = [finding for finding in study.findings if finding.check == "missing outcomes"]
     assert (finding.verdict, finding.message) == (
         "warn",
@@ -216,14 +215,14 @@ def test_an_empty_output_is_an_answer_and_a_finding():
 
 def test_the_propensity_of_a_row_is_that_of_its_model():
     good = good_with(experiment=lambda row: row.update(propensity_ant=0.2, propensity_bee=0.3, propensity_cat=0.5))
-    assert load(**tables(good)).experiment.table["propensity"].to_pylist() == [0.2, 0.3, 0.5] * 2
+    assert load(**tables(good)).experiment.arrow["propensity"].to_pylist() == [0.2, 0.3, 0.5] * 2
     good = good_with(experiment=lambda row: row.update(propensity_score=0.25))
-    assert set(load(**tables(good)).experiment.table["propensity"].to_pylist()) == {0.25}
+    assert set(load(**tables(good)).experiment.arrow["propensity"].to_pylist()) == {0.25}
 
 
 def test_rounded_propensities_are_near_enough_to_one():
     good = good_with(experiment=lambda row: row.update(propensity_ant=0.33, propensity_bee=0.33, propensity_cat=0.33))
-    assert load(**tables(good)).experiment.table["propensity"][0].as_py() == 0.33
+    assert load(**tables(good)).experiment.arrow["propensity"][0].as_py() == 0.33
 
 
 # --- problems ---

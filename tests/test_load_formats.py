@@ -110,14 +110,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_columns_name(tmp_path):
     paths = write_study(tmp_path, good, "csv")
     for path in map(Path, paths.values()):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert load(**paths).log.table["context_id"][0].as_py() == "000"
+    assert load(**paths).log.arrow["context_id"][0].as_py() == "000"
 
 
 def test_quotes_inside_bare_cells_and_line_breaks_inside_quoted_ones_are_text(tmp_path):
     paths = write_study(tmp_path, Good(), "csv")
     path = Path(paths["log"])
     path.write_bytes(path.read_bytes() + b'a 5" pipe,ant,"two\r\nlines, ""quoted""\r",1\n')
-    row = load(**paths).log.table.slice(12).to_pylist()[0]
+    row = load(**paths).log.arrow.slice(12).to_pylist()[0]
     assert (row["context"], row["output"]) == ('a 5" pipe', 'two\r\nlines, "quoted"\r')
 
 
@@ -126,7 +126,7 @@ def test_cells_of_ten_megabytes_are_read(tmp_path, ending):
     good = Good()
     good.log[3]["output"] = good.log[8]["output"] = "x" * 10_000_000
     study = load(**write_study(tmp_path, good, ending))
-    assert len(study.log.table["output"][8].as_py()) == 10_000_000
+    assert len(study.log.arrow["output"][8].as_py()) == 10_000_000
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
@@ -137,13 +137,13 @@ def test_a_cell_may_be_larger_than_the_blocks_in_which_a_file_is_read(tmp_path, 
     good = Good()
     good.log[3]["output"] = "x" * (1 << 16)
     study = load(**write_study(tmp_path, good, ending))
-    assert len(study.log.table["output"][3].as_py()) == 1 << 16
+    assert len(study.log.arrow["output"][3].as_py()) == 1 << 16
 
 
 def test_code_full_of_brackets_is_no_deep_nesting(tmp_path):
     good = Good()
     good.log[0]["output"] = '{"[' * 5000
-    assert load(**write_study(tmp_path, good, "jsonl")).log.table["output"][0].as_py() == '{"[' * 5000
+    assert load(**write_study(tmp_path, good, "jsonl")).log.arrow["output"][0].as_py() == '{"[' * 5000
 
 
 def test_ids_keep_their_leading_zeros(tmp_path):
@@ -151,7 +151,7 @@ def test_ids_keep_their_leading_zeros(tmp_path):
     for row in (*good.log, *good.experiment, *good.replay):
         row["context_id"] = "00" + row["context"][-1]
     study = load(**write_study(tmp_path, good, "csv"))
-    assert study.log.table["context_id"][0].as_py() == "000"
+    assert study.log.arrow["context_id"][0].as_py() == "000"
 
 
 def test_text_that_looks_like_a_date_or_a_missing_value_stays_text(tmp_path):
@@ -161,13 +161,13 @@ def test_text_that_looks_like_a_date_or_a_missing_value_stays_text(tmp_path):
     good.replay[0]["output"] = "NA"
     for ending in ("csv", "jsonl"):
         study = load(**write_study(tmp_path, good, ending))
-        assert study.replay.table["output"].to_pylist()[:2] == ["NA", "2024-01-01"]
+        assert study.replay.arrow["output"].to_pylist()[:2] == ["NA", "2024-01-01"]
 
 
 def test_a_column_of_nothing_but_dates_stays_text(tmp_path):
     good = good_with(replay=lambda row: row.update(output="2024-01-01"))
     study = load(**write_study(tmp_path, good, "jsonl"))
-    assert set(study.replay.table["output"].to_pylist()) == {"2024-01-01"}
+    assert set(study.replay.arrow["output"].to_pylist()) == {"2024-01-01"}
 
 
 def test_large_integers_keep_all_their_digits(tmp_path):
@@ -175,7 +175,7 @@ def test_large_integers_keep_all_their_digits(tmp_path):
     for row in (*good.log, *good.experiment, *good.replay):
         row["context_id"] = 10**22 + int(row["context"][-1])
     study = load(**write_study(tmp_path, good, "jsonl"))
-    assert study.log.table["context_id"][1].as_py() == "10000000000000000000001"
+    assert study.log.arrow["context_id"][1].as_py() == "10000000000000000000001"
 
 
 def test_mixed_types_in_a_line_file_are_read_as_written(tmp_path):
@@ -186,8 +186,8 @@ def test_mixed_types_in_a_line_file_are_read_as_written(tmp_path):
     good.log[2]["extra"] = {"nested": [1]}
     good.log[3]["extra"] = 1
     study = load(**write_study(tmp_path, good, "jsonl"))
-    assert study.log.table["cluster"].to_pylist()[:2] == ["7", "u"]
-    assert study.log.ignored == ("extra",)
+    assert study.log.arrow["cluster"].to_pylist()[:2] == ["7", "u"]
+    assert study.log.unused_columns == ("extra",)
 
 
 WITHOUT_FRAMES = """
@@ -224,13 +224,13 @@ def test_floats_that_lost_their_last_digits_are_no_ids():
 
 def test_whole_floats_are_written_as_whole_numbers():
     frame = pd.DataFrame(Good().log).assign(user_id=[1.0] * 12)
-    assert load(**tables(Good()) | {"log": frame}).log.table["cluster"][0].as_py() == "1"
+    assert load(**tables(Good()) | {"log": frame}).log.arrow["cluster"][0].as_py() == "1"
 
 
 def test_mixed_objects_in_a_pandas_column_are_read_as_written():
     frame = pd.DataFrame(Good().log)
     frame["user_id"] = pd.Series([1, "u"] * 6, dtype=object)
-    assert load(**tables(Good()) | {"log": frame}).log.table["cluster"].to_pylist()[:2] == ["1", "u"]
+    assert load(**tables(Good()) | {"log": frame}).log.arrow["cluster"].to_pylist()[:2] == ["1", "u"]
 
 
 def test_half_a_surrogate_pair_in_a_frame_is_refused_by_row():

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from deconfound.features import SURFACE
 from deconfound.features.surface import surface
-from deconfound.features.texts import read_texts
-from deconfound.features.tokenize import MAX_TEXT, split
+from deconfound.features.tokenize import MAX_CHARACTERS, split, tokenize_pairs
 
 NAMES = [name for name, _ in SURFACE]
 # A small alphabet makes texts share words, repeat themselves and look formatted; the rest is anything Arrow can hold.
@@ -30,7 +29,7 @@ def table(pairs):
     outputs = list(dict.fromkeys(output for _, output in pairs))
     context = np.array([contexts.index(context) for context, _ in pairs])
     output = np.array([outputs.index(output) for _, output in pairs])
-    return surface(read_texts(contexts, outputs, context, output))
+    return surface(tokenize_pairs(contexts, outputs, context, output))
 
 
 def measure(context, output):
@@ -165,16 +164,16 @@ def test_an_answer_in_another_script_stands_apart():
 @pytest.mark.parametrize(
     "text",
     [
-        "." * MAX_TEXT + "a",
-        '"' * MAX_TEXT,
-        "." + '"' * MAX_TEXT,
-        " " * MAX_TEXT + "a",
-        "\n" * MAX_TEXT,
-        "a" * MAX_TEXT,
-        "#" * MAX_TEXT,
+        "." * MAX_CHARACTERS + "a",
+        '"' * MAX_CHARACTERS,
+        "." + '"' * MAX_CHARACTERS,
+        " " * MAX_CHARACTERS + "a",
+        "\n" * MAX_CHARACTERS,
+        "a" * MAX_CHARACTERS,
+        "#" * MAX_CHARACTERS,
         "\0" * 1000,
-        "1." * (MAX_TEXT // 2),
-        "汉" * (MAX_TEXT // 4),
+        "1." * (MAX_CHARACTERS // 2),
+        "汉" * (MAX_CHARACTERS // 4),
         "👩‍👩‍👧" * 10_000,
         "שלום " * 10_000,
     ],
@@ -201,7 +200,7 @@ def test_hostile_text_takes_linear_time_and_gives_finite_numbers(text):
 
 
 def test_text_beyond_the_limit_is_not_looked_at():
-    long = "word " * (MAX_TEXT // 5)
+    long = "word " * (MAX_CHARACTERS // 5)
     assert measure("", long + "123 ?") == measure("", long)
 
 

@@ -103,14 +103,14 @@ def _zip(path: Path) -> list[str]:
 
 
 def _file(path: Path, name: str) -> list[str]:
-    from deconfound.loading.files import find, read_text
-    from deconfound.loading.sources import read
+    from deconfound.loading.files import read_text, resolve_file
+    from deconfound.loading.sources import read_table
 
     if ".jsonl" in path.suffixes and path.is_file() and path.stat().st_size:
-        strings = _strings(read_text(find(path, name)), name)
+        strings = _strings(read_text(resolve_file(path, name)), name)
         if strings is not None:
             return strings
-    table = read(path, "articles", name).table
+    table = read_table(path, "articles", name).arrow
     found = {column.strip().lower(): column for column in table.column_names}
     usable = [found[column] for column in COLUMNS if column in found]
     if not usable:
