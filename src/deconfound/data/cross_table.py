@@ -135,7 +135,7 @@ def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[
     context = describe_context(experiment.arrow, row)
     what = f"context {context} has no replay of {join_names(missing)} in {replay.source}"
     more = f" ({pluralize(contexts, 'incomplete context')} in {pluralize(rows, 'row')})" if rows > 1 else ""
-    fix = "Replay them, compare only models replayed everywhere with --models, or drop these rows by --drop-incomplete."
+    fix = "Replay the missing models, compare fewer models with --models, or drop such rows with --drop-incomplete."
     return Problem(experiment.locate(row), what + more, fix)
 
 

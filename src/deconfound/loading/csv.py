@@ -26,7 +26,7 @@ def read_csv(data: bytes, source: str) -> RawTable:
     file = _CsvFile(data, delimiter, _read_header(data, delimiter, source))
     row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
     if row is not None:
-        fix = 'Close it, and double a quote inside a quoted cell (""). In the last row, the file may be cut off.'
+        fix = 'Close it, and double quotes inside a quoted cell (""). If this is the last row, the file may be cut off.'
         raise file_error(f"{source} row {row}", "a quote is never closed, or closed in the middle of a cell", fix)
     table = _parse(file)
     if table is None:

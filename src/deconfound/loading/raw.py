@@ -43,24 +43,30 @@ class Column:
     def row_problem(self, bad: Mask, description: str, fix: str, *, show_value: bool = True) -> Problem:
         """One problem for all rows with the same fault: the first row and its value, a few more, and the count.
 
-        ``description`` completes a sentence that starts with the value, or with the column if the value says nothing.
+        ``description`` completes the sentence: "outcome 1.7 is outside 0 to 1", or "outcome has no value" without
+        ``show_value``.
         """
         rows = np.flatnonzero(bad)
-        examples = list(dict.fromkeys(self._format_value(int(row)) for row in rows[:MAX_EXAMPLES]))
-        value = f": {examples[0]}" if show_value else ""
-        also = f"; also {', '.join(examples[1:])}" if show_value and len(examples) > 1 else ""
-        what = f"column {quote(self.name)}{value} {description}{row_examples(self.row_numbers, rows, also)}"
+        shown = rows[:MAX_EXAMPLES] if show_value else []
+        values = list(dict.fromkeys(self._format_value(int(row)) for row in shown))
+        also = f"; also {', '.join(values[1:])}" if values[1:] else ""
+        subject = " ".join([self._format_name(), *values[:1]])
+        what = f"{subject} {description}{row_examples(self.row_numbers, rows, also)}"
         return Problem(self.row_numbers.locate(self.source, int(rows[0])), what, fix)
 
     def column_problem(self, description: str, fix: str) -> Problem:
         """A fault of the whole column, without a row."""
-        return Problem(self.source, f"column {quote(self.name)} {description}", fix)
+        return Problem(self.source, f"{self._format_name()} {description}", fix)
+
+    def _format_name(self) -> str:
+        return self.name if self.name.isidentifier() else quote(self.name)
 
     def _format_value(self, row: int) -> str:
+        """A value as it appears in a message: text in quotes, unless it is a number."""
         value = self.values[row].as_py()
-        if self.values.type == NESTED:
-            value = value and value["json"]
-        return quote(value) if isinstance(value, str) else quote(value)[1:-1]
+        if self.values.type == NESTED and value is not None:
+            return quote(value["json"])[1:-1].replace('\\"', '"')
+        return quote(value) if isinstance(value, str) and not _is_number(value) else quote(value)[1:-1]
 
 
 def row_examples(row_numbers: RowNumbers, rows: Iterable[int], note: str = "") -> str:
@@ -87,6 +93,14 @@ def column_from_values(values: Sequence[object]) -> pa.Array:
     except (pa.ArrowException, OverflowError, TypeError):
         pass  # integers beyond 64 bits, or objects of a foreign class: their text is exact
     return pa.array([None if _is_missing(value) else _as_text(value) for value in values], pa.string())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_missing(value: object) -> bool:
