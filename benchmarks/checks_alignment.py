@@ -92,7 +92,7 @@ def _study(
     replayed = list(dict.fromkeys([*ours, *further]))
     replay = _table(replayed * len(MODELS), np.repeat(np.arange(len(MODELS)), len(replayed)))
     draw = pa.array(np.zeros(replay.num_rows, dtype=np.int64))
-    return Study.build(
+    return Study.from_tables(
         Log(_judged(theirs, "log", world, rng), "log"),
         Experiment(_judged(ours, "experiment", world, rng), "experiment"),
         Replay(replay.append_column("draw", draw), "replay"),

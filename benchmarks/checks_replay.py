@@ -77,7 +77,7 @@ def make_study(rng: np.random.Generator, broken: Broken) -> Study:
     said = [f"dear {_some(WORDS, 1, 2, rng)[0]} {text}" if hit else text for hit, text in zip(named, said, strict=True)]
     again = _write(contexts, context, model, rng)
     again = [_spoilt(text, code, broken, rng) for code, text in zip(model, again, strict=True)]
-    return Study.build(
+    return Study.from_tables(
         Log(_table(contexts, *log, said).append_column("outcome", pa.array(rng.random(LOG_ROWS))), "log"),
         Experiment(
             _table(contexts, *experiment, _write(contexts, *experiment, rng)).append_column(

@@ -21,7 +21,7 @@ OTHER = ("invoice", "router", "kettle", "passport", "violin")
 
 
 def found(study, target=None, seed=0):
-    material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
+    material = StudyArrays.of(study, FeatureSpec())
     return {finding.check: finding for finding in alignment(material, study, target, seed, 0.95)}
 
 
@@ -61,7 +61,7 @@ def columns_study(shift=0.0, own=False, rows=80, further=60):
     replayed = [i for i in names[0] + names[2] for _ in range(2)]
     replay = table(replayed, ["ant", "bee"] * (rows + further), draw=np.zeros(len(replayed), dtype=np.int64))
     judged = [table(ids, rng.choice(["ant", "bee"], len(ids)), outcome=rng.random(len(ids))) for ids in names[:2]]
-    return Study.build(Log(judged[1], "log"), Experiment(judged[0], "experiment"), Replay(replay, "replay"))
+    return Study.from_tables(Log(judged[1], "log"), Experiment(judged[0], "experiment"), Replay(replay, "replay"))
 
 
 # --- which contexts are set against which ---
@@ -150,7 +150,7 @@ def test_a_target_like_the_experiment_costs_little_and_another_much():
 
 def test_the_experiment_itself_is_a_target_at_no_cost():
     study = plain()
-    findings = found(study, study.experiment.table.select(["context_id"]))
+    findings = found(study, study.experiment.arrow.select(["context_id"]))
     assert "same contexts" in findings["contexts of the target"].message
     assert findings["overlap with the target"].number == pytest.approx(1.0, abs=0.05)
 

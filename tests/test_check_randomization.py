@@ -210,7 +210,7 @@ def test_features_of_contexts_come_from_the_replay_when_there_is_no_text():
             row["feature_context"] = float(len(row["context_id"]))
 
     study = make_study(seed=4, log=strip, experiment=strip, replay=strip)
-    (block,) = context_blocks(study, study.experiment.table, 0)
+    (block,) = context_blocks(study, study.experiment.arrow, 0)
     assert block[:, list(study.feature_names).index("feature_output")] == pytest.approx(0.0)
     assert block[:, list(study.feature_names).index("feature_context")].std() > 0
     assert verdicts(study)["assignment by context"].verdict == "pass"

@@ -17,7 +17,7 @@ from tests.support.checking import MODELS, each, make_study
 
 
 def material(study):
-    return StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
+    return StudyArrays.of(study, FeatureSpec())
 
 
 def found(study, seed=0):
@@ -32,13 +32,13 @@ def hidden(study, seed=0):
 def with_replayed_log(seed=0, **changes):
     """A study whose log shares contexts with the replay: outputs are drawn by the same law in both."""
     study = make_study(seed, **changes)
-    texts = dict(zip(*(study.experiment.table[n].to_pylist() for n in ("context_id", "context")), strict=True))
+    texts = dict(zip(*(study.experiment.arrow[n].to_pylist() for n in ("context_id", "context")), strict=True))
     names = list(texts)
-    table = study.log.table
+    table = study.log.arrow
     ids = [names[at % len(names)] for at in range(table.num_rows)]
     table = table.set_column(table.column_names.index("context_id"), "context_id", pa.array(ids))
     table = table.set_column(table.column_names.index("context"), "context", pa.array([texts[i] for i in ids]))
-    return Study.build(Log(table, "log"), study.experiment, study.replay)
+    return Study.from_tables(Log(table, "log"), study.experiment, study.replay)
 
 
 # --- replay validity ---
@@ -84,7 +84,7 @@ def test_every_experiment_row_stands_beside_its_own_cell():
     trial = numbers.trial
     sample = beside_replay(numbers, trial.blocks, trial.context, trial.model, 0)
     expected = set()
-    for row in study.experiment.table.to_pylist():
+    for row in study.experiment.arrow.to_pylist():
         expected.add((numbers.cells.contexts.index(row["context_id"]), MODELS.index(row["model"])))
     seen = {(int(code) // 3, int(code) % 3) for code in sample.stratum}
     assert seen == expected
@@ -94,9 +94,9 @@ def test_every_experiment_row_stands_beside_its_own_cell():
 
 def test_rows_of_models_that_are_not_compared_are_left_out():
     study = make_study(rows=60)
-    fewer = Study.build(study.log, study.experiment, study.replay, models=("ant", "bee"))
+    fewer = Study.from_tables(study.log, study.experiment, study.replay, models=("ant", "bee"))
     telling = compare_experiment(material(fewer), 0)
-    counts = study.experiment.table["model"].to_pylist()
+    counts = study.experiment.arrow["model"].to_pylist()
     assert telling.strata == counts.count("ant") + counts.count("bee")
 
 
@@ -129,7 +129,7 @@ def test_a_study_of_columns_alone_is_compared_by_them():
 
         judged = table(np.arange(60), model, own, outcome=rng.random(60))
         replay = table(context, np.tile([0, 1], 60), replayed, draw=np.zeros(120, dtype=np.int64))
-        return Study.build(Log(judged, "log"), Experiment(judged, "experiment"), Replay(replay, "replay"))
+        return Study.from_tables(Log(judged, "log"), Experiment(judged, "experiment"), Replay(replay, "replay"))
 
     assert found(study(0.0))["replay validity"].verdict == "pass"
     assert found(study(1.0))["replay validity"].verdict == "fail"
@@ -244,9 +244,9 @@ def test_a_system_that_remembers_its_user_fails():
 
 def test_log_rows_of_models_and_contexts_without_replay_are_left_out():
     study = with_replayed_log()
-    table = study.log.table
+    table = study.log.arrow
     odd = pa.table({**{n: table[n].slice(0, 30) for n in table.column_names}, "model": pa.array(["dog"] * 30)})
-    more = Study.build(
+    more = Study.from_tables(
         Log(pa.concat_tables([table, odd.select(table.column_names)]), "log"), study.experiment, study.replay
     )
     assert compare_log(material(more), more, 0).strata == compare_log(material(study), study, 0).strata

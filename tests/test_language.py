@@ -48,7 +48,7 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
 
 def files() -> list[Path]:
     code = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
-    docs = [path for path in ROOT.glob("*.md")] + [path for path in (ROOT / "docs").rglob("*.md")]
+    docs = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     docs += [*(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "laboratory").glob("*.md")]
     names = {path: path.relative_to(ROOT).as_posix() for path in (*code, *docs)}
     return sorted(

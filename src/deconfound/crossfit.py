@@ -174,7 +174,7 @@ def choose_surface_shares(
     Judged by the experiment-only ridge at its best penalty, rows held out by context: it is a question of what the
     outcome depends on, not of how much the log is believed, so every family gets the same answer.
     """
-    if surface_share is not None or not material.log_blocks.both:
+    if surface_share is not None or not material.log_blocks.has_text_and_dense:
         return [0.0 if surface_share is None else surface_share] * len(subsets)
     keys = [(seed, subset.tobytes()) for subset in subsets]
     new = {key: subset for key, subset in zip(keys, subsets, strict=True) if key not in material.surface_shares}

@@ -1,10 +1,10 @@
-"""What can go wrong, and the exit code each kind ends in.
+"""The exceptions of this package and their exit codes.
 
 DeconfoundError
-├── DataError         1  the tables are not what they must be; lists every problem found
-├── UsageError        2  wrong arguments or a missing environment
-├── AssumptionError   3  the data says no: an assumption check failed
-└── EvidenceError     4  too little evidence to answer
+├── DataError         1  the tables cannot be used as they are; lists every problem
+├── UsageError        2  wrong arguments, or something missing from the environment
+├── AssumptionError   3  an assumption check failed
+└── EvidenceError     4  too little data to answer
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with the input: where it stands, what it is, what to do about it."""
+    """One fault of the input: where it is, what is wrong, how to fix it."""
 
     where: str
     what: str
@@ -27,13 +27,13 @@ class Problem:
 
 
 class DeconfoundError(Exception):
-    """Anything this package raises on purpose; the message is meant for the user."""
+    """Base of every exception this package raises on purpose; its message is written for the user."""
 
     exit_code: ClassVar[int] = 2
 
 
 class DataError(DeconfoundError):
-    """The tables cannot be used as they are; ``problems`` holds all of them, not only the first."""
+    """The tables cannot be used as they are; ``problems`` lists every fault, not only the first."""
 
     exit_code = 1
 
@@ -49,12 +49,12 @@ class UsageError(DeconfoundError):
 
 
 class AssumptionError(DeconfoundError):
-    """An assumption that the answer rests on is visibly broken."""
+    """An assumption that the answer depends on is violated."""
 
     exit_code = 3
 
 
 class EvidenceError(DeconfoundError):
-    """The question is well posed and the data are too few to answer it."""
+    """The question is valid, but there are too few data to answer it."""
 
     exit_code = 4

@@ -25,7 +25,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import did_you_mean, quote
 from deconfound.linalg import one_blas_thread
 from deconfound.loading import load_contexts
-from deconfound.loading.sources import Source
+from deconfound.loading.sources import TableLike
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, TableCounts
 from deconfound.reward import EVERY, FAMILIES, Auto, Family
@@ -57,7 +57,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     features: FeatureSpec | None = None,
     surface_share: float | None = None,
     method: str = "doubly robust",
-    target: Source | None = None,
+    target: TableLike | None = None,
     cost: Mapping[str, float] | None = None,
     thorough: bool = False,
     progress: Progress = no_progress,
@@ -95,7 +95,7 @@ def evaluate_families(  # noqa: PLR0913
     features: FeatureSpec | None = None,
     surface_share: float | None = None,
     method: str = "doubly robust",
-    target: Source | None = None,
+    target: TableLike | None = None,
     cost: Mapping[str, float] | None = None,
     thorough: bool = False,
     progress: Progress = no_progress,
@@ -165,7 +165,7 @@ def _costs(study: Study, cost: Mapping[str, float]) -> FloatArray:
 
 
 def _enough(study: Study) -> None:
-    _, model = encode(study.experiment.table["model"], (*study.models, *study.others))
+    _, model = encode(study.experiment.arrow["model"], (*study.models, *study.uncompared_models))
     if np.bincount(model, minlength=len(study.models))[: len(study.models)].max() < MIN_ROWS_PER_MODEL:
         raise EvidenceError(
             f"{study.experiment.source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
@@ -204,8 +204,8 @@ def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims:
 
 def _logged(study: Study) -> Values:
     """The log at face value; rows of one user, or else of one context, share their luck."""
-    table = study.log.table
-    _, model = encode(table["model"], (*study.models, *study.others))
+    table = study.log.arrow
+    _, model = encode(table["model"], (*study.models, *study.uncompared_models))
     _, cluster = encode(table["cluster" if "cluster" in table.column_names else "context_id"], None)
     return raw_log(study.models, model, table["outcome"].to_numpy(), cluster)
 
@@ -285,8 +285,12 @@ def _routing(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> Ro
 
 
 def _counts(table: Table, study: Study) -> TableCounts:
-    _, model = encode(table.table["model"], (*study.models, *study.others))
+    _, model = encode(table.arrow["model"], (*study.models, *study.uncompared_models))
     each = np.bincount(model, minlength=len(study.models))[: len(study.models)]
     return TableCounts(
-        table.source, len(table), len(table.distinct("context_id")), tuple(int(n) for n in each), table.ignored
+        table.source,
+        len(table),
+        len(table.unique_values("context_id")),
+        tuple(int(n) for n in each),
+        table.unused_columns,
     )

@@ -1,23 +1,26 @@
-"""How a user's values and names appear in a message: short, quoted, harmless."""
+"""Names, numbers, tables and paragraphs as they appear in messages, on terminals and in JSON."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import math
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
-SHOWN_CHARACTERS = 60
-SHOWN_NAMES = 8
+import numpy as np
+
+MAX_QUOTED_CHARACTERS = 60  # a longer value would hide the rest of the message
+MAX_LISTED_NAMES = 8
+TERMINAL_WIDTH = 100
 
 
 def quote(value: object) -> str:
-    """Show a stranger's text so that it stays on its line and no terminal obeys it."""
+    """Put a user's value in quotes, shortened, on one line and without terminal control codes."""
     text = str(value)
-    return (
-        '"'
-        + escape_control_characters(text[:SHOWN_CHARACTERS]).replace('"', '\\"')
-        + ("…" if len(text) > SHOWN_CHARACTERS else "")
-        + '"'
-    )
+    shortened = escape_control_characters(text[:MAX_QUOTED_CHARACTERS]).replace('"', '\\"')
+    ellipsis = "…" if len(text) > MAX_QUOTED_CHARACTERS else ""
+    return f'"{shortened}{ellipsis}"'
 
 
 def escape_control_characters(text: str) -> str:
@@ -26,25 +29,83 @@ def escape_control_characters(text: str) -> str:
 
 
 def join_names(names: Iterable[object]) -> str:
-    """Name a few things and count the rest."""
-    shown = [escape_control_characters(str(name)[:SHOWN_CHARACTERS]) for name in names]
-    rest = len(shown) - SHOWN_NAMES
-    return ", ".join(shown[:SHOWN_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+    """List the first ``MAX_LISTED_NAMES`` names and count the others."""
+    listed = [escape_control_characters(str(name)[:MAX_QUOTED_CHARACTERS]) for name in names]
+    rest = len(listed) - MAX_LISTED_NAMES
+    return ", ".join(listed[:MAX_LISTED_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Count things with the plural where it belongs."""
+    """Write a count with its noun: "1 row", "1,200 rows"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def format_percent(share: float, decimals: int | None = None) -> str:
-    """0.5 as people write it, "50 %": rounded to so many decimals, or as exact as it was given."""
+    """Write 0.5 as "50 %", rounded to ``decimals`` or as exact as it is."""
     number = 100 * share
     return f"{number:g} %" if decimals is None else f"{number:.{decimals}f} %"
 
 
+def similar_name(name: str, names: Iterable[str]) -> str | None:
+    """Find the most similar of the existing names, ignoring case; None if none is similar."""
+    existing = list(names)
+    near = difflib.get_close_matches(name.lower(), [other.lower() for other in existing], n=1)
+    return next(other for other in existing if other.lower() == near[0]) if near else None
+
+
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Offer the most similar of the known names, as the end of a sentence; nothing if none is near."""
-    known = list(names)
-    near = difflib.get_close_matches(name.lower(), [other.lower() for other in known], n=1)
-    return f"; did you mean {quote(next(n for n in known if n.lower() == near[0]))}?" if near else ""
+    """Suggest the most similar existing name, as the end of a sentence; empty if none is similar."""
+    similar = similar_name(name, names)
+    return "" if similar is None else f"; did you mean {quote(similar)}?"
+
+
+def text_table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), rule: bool = False) -> str:
+    """Pad cells to columns of equal width, two spaces apart.
+
+    Columns whose index is in ``left`` are left-aligned, all others right-aligned. ``rule`` draws a line below the
+    first row.
+    """
+    if not rows:
+        return ""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if at in left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    if rule:
+        lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(lines)
+
+
+def wrap(text: str, width: int = TERMINAL_WIDTH) -> str:
+    """Break lines longer than ``width`` at spaces; the rest of a broken line keeps its indentation."""
+    return "\n".join(line if len(line) <= width else _wrap_line(line, width) for line in text.split("\n"))
+
+
+def _wrap_line(line: str, width: int) -> str:
+    content = line.lstrip(" ")
+    indent = line[: len(line) - len(content)]
+    return textwrap.fill(
+        content,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )
+
+
+def to_jsonable(value: Any) -> Any:  # noqa: ANN401  (any nesting of dicts, sequences, arrays and scalars)
+    """Convert arrays and tuples to lists and every number that is not finite to None, at any depth."""
+    if isinstance(value, np.ndarray | np.generic):
+        return to_jsonable(value.tolist())
+    if isinstance(value, dict):
+        return {name: to_jsonable(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_jsonable(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -79,7 +79,7 @@ class Result:
         from deconfound.loading import load_replay
 
         replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
-        held = set(replay.table.column_names)
+        held = set(replay.arrow.column_names)
         if not set(self._needs()) <= held:
             missing = ", ".join(sorted(set(self._needs()) - held))
             raise DataError([Problem(replay.source, f"there is no column {missing}", "The study was fitted on it.")])
@@ -87,7 +87,7 @@ class Result:
         return self.policy.recommend(cells, self.level)
 
     def _needs(self) -> tuple[str, ...]:
-        shape = self.featurizer.shape
+        shape = self.featurizer.layout
         return (*(("context", "output") if shape.reads_text else ()), *shape.columns)
 
     def summary(self) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.texts import read_texts
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import tokenize_pairs
 from deconfound.linalg import sparse_product
 
 
@@ -40,10 +40,10 @@ class Hashed:
 
 def hash_pairs(contexts: Sequence[str], outputs: Sequence[str], context: IntArray, buckets: int) -> Hashed:
     """Hash each context and each output once."""
-    texts = read_texts(contexts, outputs, context, np.arange(len(outputs)))
+    texts = tokenize_pairs(contexts, outputs, context, np.arange(len(outputs)))
     hashes = word_hashes(texts.vocabulary)
     return Hashed(
-        hashed(texts.context_words, hashes, "context", buckets),
-        hashed(texts.output_words, hashes, "output", buckets),
+        hash_texts(texts.context_tokens, hashes, "context", buckets),
+        hash_texts(texts.output_tokens, hashes, "output", buckets),
         context,
     )

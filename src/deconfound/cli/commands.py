@@ -12,7 +12,7 @@ from deconfound.data import Study
 from deconfound.demo.compare import against_truth
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES, evaluate_families
-from deconfound.features import FeatureSource, FeatureSpec
+from deconfound.features import FeatureSpec
 from deconfound.formatting import quote
 from deconfound.loading import load, load_contexts
 from deconfound.report.document import document, to_text
@@ -28,7 +28,7 @@ def evaluate(arguments: argparse.Namespace) -> int:
     """Three tables in, the answer out."""
     target = _target(arguments)
     study = load_study(arguments)
-    results = _results(study, arguments, _features(arguments, study))
+    results = _results(study, arguments, _features(arguments))
     _show(results, arguments.json)
     if target is not None:
         _keep(results[0], target)
@@ -117,9 +117,8 @@ def _families(name: str) -> Sequence[str]:
     return (Auto.name, *PAPER_FAMILY_NAMES) if name == "all" else (name,)
 
 
-def _features(arguments: argparse.Namespace, study: Study) -> FeatureSpec:
-    source: FeatureSource = arguments.features or ("text" if study.has_text else "columns")
-    return FeatureSpec(source=source, surface=not arguments.no_surface)
+def _features(arguments: argparse.Namespace) -> FeatureSpec:
+    return FeatureSpec(source=arguments.features, surface=not arguments.no_surface)
 
 
 def mapping(pairs: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a study is: its tables, and what makes them valid together."""
+"""The tables of a study, and the checks that they fit together."""
 
 from deconfound.data.study import IncompleteReplay, Study
 from deconfound.data.tables import (

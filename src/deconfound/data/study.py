@@ -1,4 +1,4 @@
-"""A study: three tables that fit together."""
+"""A study: a log, an experiment and a replay that fit together."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ IncompleteReplay = Literal["error", "drop"]
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Three tables that fit together, the models they can compare, and what was noticed on the way.
+    """Three tables that fit together, the models to compare, and findings from reading the tables.
 
-    ``others`` occur in the log or the experiment only: they teach the reward and get no value of their own.
+    ``uncompared_models`` occur only in the log or the experiment: they help to train the reward and get no value.
     """
 
     log: Log
     experiment: Experiment
     replay: Replay
     models: tuple[str, ...]
-    others: tuple[str, ...]
+    uncompared_models: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @property
     def has_text(self) -> bool:
-        """Whether contexts and outputs are known as text, not only as features."""
-        return "output" in self.replay.table.column_names
+        """Whether all tables have contexts and outputs as text."""
+        return self.replay.has_text
 
     @property
     def label_names(self) -> tuple[str, ...]:
         """The log's ``label_*`` columns, sorted."""
-        return self.log.columns_like("label_")
+        return self.log.columns_with_prefix("label_")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The ``feature_*`` columns, sorted; the same in all three tables."""
-        return self.log.columns_like("feature_")
+        return self.log.columns_with_prefix("feature_")
 
     @classmethod
-    def build(
+    def from_tables(
         cls,
         log: Log,
         experiment: Experiment,
@@ -54,32 +54,32 @@ class Study:
         models: Sequence[str] | None = None,
         incomplete: IncompleteReplay = "error",
     ) -> Study:
-        """Put three tables together, or say everything that does not fit between them.
+        """Combine three tables, or raise one error with every mismatch between them.
 
-        The candidates are ``models``, or all that were replayed. Rows of other models stay in the log and in the
-        experiment: they teach the reward, and the experiment's propensities keep their meaning.
+        ``models`` are the models to compare, by default all that were replayed. Rows of other models stay in the log
+        and in the experiment, where they help to train the reward and leave the propensities correct.
         """
         if incomplete not in ("error", "drop"):
-            raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}')
-        names = cross_table.candidates(replay, models)
+            raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}.')
+        names = cross_table.resolve_models(replay, models)
         tables = (log, experiment, replay)
-        problems = [*cross_table.contradictory_texts(tables), *cross_table.unequal_features(tables)]
-        unused = cross_table.text_findings(tables)
-        if cross_table.lacking_text(tables):
+        problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
+        findings = [*log.findings, *experiment.findings, *replay.findings, *cross_table.text_findings(tables)]
+        if cross_table.missing_text_columns(tables):
             problems += cross_table.text_problems(tables)
-            log, experiment, replay = log.without_text(), experiment.without_text(), replay.without_text()
+            log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
         problems += cross_table.too_few_models(replay, names)
-        problems += cross_table.unreplayed(experiment, replay, names) if models is None else []
-        complete = cross_table.complete_rows(experiment, replay, names)
-        dropped = [] if complete.all() else [cross_table.dropped_finding(experiment, complete)]
-        if dropped and incomplete == "error":
+        problems += cross_table.models_without_replay(experiment, replay, names) if models is None else []
+        complete = cross_table.rows_with_full_replay(experiment, replay, names)
+        if not complete.all() and incomplete == "error":
             problems.append(cross_table.incomplete_problem(experiment, replay, names, complete))
-        elif dropped:
-            experiment = experiment.keep(complete)
+        elif not complete.all():
+            findings.append(cross_table.dropped_finding(experiment, complete))
+            experiment = experiment.filter(complete)
         problems += cross_table.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
-        findings = (*log.findings, *experiment.findings, *replay.findings, *unused, *dropped)
-        noticed = (*cross_table.log_only(log, experiment, names), *cross_table.thin_models(experiment, names))
-        others = tuple(sorted((log.distinct("model") | experiment.distinct("model")).difference(names)))
-        return cls(log, experiment, replay.only(names), names, others, (*findings, *noticed))
+        findings += cross_table.uncompared_model_findings(log, experiment, names)
+        findings += cross_table.underpowered_models(experiment, names)
+        others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
+        return cls(log, experiment, replay.for_models(names), names, tuple(others), tuple(findings))

@@ -1,4 +1,4 @@
-"""The three tables of a study, each with its canonical columns and its way to point at a row.
+"""The three tables of a study in canonical columns, with the row numbers of the user's files.
 
 All have ``context_id`` and ``model``, with text also ``context`` and ``output``; ``feature_*`` in all three or in none.
 
@@ -6,7 +6,7 @@ All have ``context_id`` and ``model``, with text also ``context`` and ``output``
     experiment   outcome, propensity (optional), cluster (optional), time (optional)
     replay       draw
 
-``time`` orders the rows of one table: seconds since 1970 where it was a calendar time, else the user's own number.
+``time`` orders the rows of one table: seconds since 1970 for calendar times, otherwise the user's own number.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding
 from deconfound.formatting import quote
@@ -31,14 +32,10 @@ Mask = NDArray[np.bool_]
 
 
 def text_ids(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Name contexts by their text: BLAKE2b of its UTF-8 bytes, 8 bytes long, as 16 hexadecimal digits."""
-    return pa.chunked_array([_chunk_ids(chunk) for chunk in texts.chunks], type=pa.string())
-
-
-def _chunk_ids(chunk: pa.Array) -> pa.Array:
-    encoded = chunk.dictionary_encode()
-    ids = [_text_id(text) for text in encoded.dictionary.to_pylist()]
-    return pa.array(ids, pa.string()).take(encoded.indices)
+    """Derive context ids from texts: BLAKE2b of the UTF-8 bytes, 8 bytes long, as 16 hexadecimal digits."""
+    distinct, codes = encode_by_appearance(texts)
+    ids = pa.array([_text_id(text) for text in distinct.to_pylist()], pa.string())
+    return pa.chunked_array([ids.take(pa.array(codes))], type=pa.string())
 
 
 def _text_id(text: str) -> str:
@@ -46,7 +43,7 @@ def _text_id(text: str) -> str:
 
 
 def describe_context(table: pa.Table, row: int) -> str:
-    """Name a context in a message as its owner knows it: by its id, or by its text where the id was made from it."""
+    """Quote a context as the user knows it: by its id, or by its text where the id is a hash of the text."""
     name = table["context_id"][row].as_py()
     if "context" in table.column_names:
         text = table["context"][row].as_py()
@@ -62,30 +59,34 @@ def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowNumbers:
-    """Where each row stood in the user's file: ``numbers[i]``, or ``i + 1`` where nothing was left out."""
+    """The number of each row in the user's file: ``numbers[i]``, or ``i + 1`` if no row was left out."""
 
     unit: Literal["row", "line"] = "row"
     numbers: NDArray[np.int64] | None = None
 
     def number(self, row: int) -> int:
-        """Give the number by which the user finds a row."""
+        """The user's number of a row."""
         return row + 1 if self.numbers is None else int(self.numbers[row])
 
-    def keep(self, mask: Mask) -> RowNumbers:
-        """Stay true after rows are dropped."""
+    def locate(self, source: str, row: int) -> str:
+        """Name the place of a row in a message, such as "log.csv row 12"."""
+        return f"{source} {self.unit} {self.number(row)}"
+
+    def filter(self, mask: Mask) -> RowNumbers:
+        """The numbers of the rows that remain."""
         numbers = np.arange(1, len(mask) + 1) if self.numbers is None else self.numbers
         return RowNumbers(self.unit, numbers[mask])
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What the three tables share: rows, the columns left unused, and what was noticed while reading them."""
+    """What the three tables have in common: rows, unused columns, and findings from reading them."""
 
-    table: pa.Table
+    arrow: pa.Table
     source: str
-    ignored: tuple[str, ...] = ()
+    unused_columns: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    places: RowNumbers = field(default_factory=RowNumbers)
+    row_numbers: RowNumbers = field(default_factory=RowNumbers)
 
     role: ClassVar[str]
     required: ClassVar[dict[str, str]]
@@ -93,48 +94,55 @@ class Table:
     prefixes: ClassVar[tuple[str, ...]] = ("feature_",)
 
     def __post_init__(self) -> None:
-        problems = [*self._missing(), *self._mistyped()]
+        problems = [*self._missing_columns(), *self._invalid_columns()]
         if problems:
             raise DataError(problems)
 
-    def _missing(self) -> list[Problem]:
-        absent = [name for name in self.required if name not in self.table.column_names]
+    def _missing_columns(self) -> list[Problem]:
+        absent = [name for name in self.required if name not in self.arrow.column_names]
         return [Problem(self.source, f"there is no column {quote(name)}", "Add it.") for name in absent]
 
-    def _mistyped(self) -> list[Problem]:
-        known = {**self.required, **self.optional}
+    def _invalid_columns(self) -> list[Problem]:
+        types = {**self.required, **self.optional}
         problems = []
-        for name, kind in zip(self.table.column_names, map(str, self.table.schema.types), strict=True):
-            expected = "double" if name.startswith(self.prefixes) else known.get(name)
+        for name, kind in zip(self.arrow.column_names, map(str, self.arrow.schema.types), strict=True):
+            expected = "double" if name.startswith(self.prefixes) else types.get(name)
             if expected is None:
-                problems.append(Problem(self.source, f"{quote(name)} is no column of the {self.role}", "Drop it."))
+                what = f"column {quote(name)} does not belong to the {self.role}"
+                problems.append(Problem(self.source, what, "Drop it."))
             elif kind != expected:
-                problems.append(Problem(self.source, f"column {quote(name)} is {kind}", f"Cast it to {expected}."))
+                what = f"column {quote(name)} has type {kind}"
+                problems.append(Problem(self.source, what, f"Cast it to {expected}."))
         return problems
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return int(self.arrow.num_rows)
 
-    def where(self, row: int) -> str:
-        """Point at a row the way the user counts it."""
-        return f"{self.source} {self.places.unit} {self.places.number(row)}"
+    @property
+    def has_text(self) -> bool:
+        """Whether contexts and outputs are available as text."""
+        return all(name in self.arrow.column_names for name in TEXT_COLUMNS)
 
-    def keep(self, mask: Mask) -> Self:
-        """Hold only the rows of the mask, still knowing where they stood."""
-        return replace(self, table=self.table.filter(pa.array(mask)), places=self.places.keep(mask))
+    def locate(self, row: int) -> str:
+        """Name the place of a row in a message, by its number in the user's file."""
+        return self.row_numbers.locate(self.source, row)
 
-    def without_text(self) -> Self:
-        """Hold everything but what was written."""
-        held = [name for name in TEXT_COLUMNS if name in self.table.column_names]
-        return replace(self, table=self.table.drop_columns(held)) if held else self
+    def filter(self, mask: Mask) -> Self:
+        """Only the rows of the mask, with their original numbers."""
+        return replace(self, arrow=self.arrow.filter(pa.array(mask)), row_numbers=self.row_numbers.filter(mask))
 
-    def columns_like(self, prefix: str) -> tuple[str, ...]:
-        """List the columns of one kind, sorted."""
-        return tuple(sorted(name for name in self.table.column_names if name.startswith(prefix)))
+    def drop_text(self) -> Self:
+        """The same table without its text columns."""
+        present = [name for name in TEXT_COLUMNS if name in self.arrow.column_names]
+        return replace(self, arrow=self.arrow.drop_columns(present)) if present else self
 
-    def distinct(self, column: str) -> set[str]:
-        """Collect the values a text column takes."""
-        return set(self.table[column].unique().to_pylist())
+    def columns_with_prefix(self, prefix: str) -> tuple[str, ...]:
+        """Names of the columns that start with a prefix, sorted."""
+        return tuple(sorted(name for name in self.arrow.column_names if name.startswith(prefix)))
+
+    def unique_values(self, column: str) -> set[str]:
+        """The distinct values of a text column."""
+        return set(self.arrow[column].unique().to_pylist())
 
 
 _KEYS = {"context_id": "string", "model": "string"}
@@ -143,7 +151,7 @@ _TEXTS = dict.fromkeys(TEXT_COLUMNS, "string")
 
 @dataclass(frozen=True, eq=False)
 class Log(Table):
-    """Ordinary use: the model was chosen by a person or a router, so outcomes are confounded with the choice."""
+    """Ordinary use: a person or a router chose the model, so outcomes are confounded with that choice."""
 
     role: ClassVar[str] = "log"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
@@ -153,7 +161,7 @@ class Log(Table):
 
 @dataclass(frozen=True, eq=False)
 class Experiment(Table):
-    """Rows whose model was drawn at random; ``propensity`` is the probability of the model that was drawn."""
+    """Rows whose model was assigned at random; ``propensity`` is the probability of the assigned model."""
 
     role: ClassVar[str] = "experiment"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
@@ -162,24 +170,25 @@ class Experiment(Table):
 
 @dataclass(frozen=True, eq=False)
 class Replay(Table):
-    """Each candidate's output on each context, one row a draw, without outcomes."""
+    """Each candidate's output on each context, one row per draw, without outcomes."""
 
     role: ClassVar[str] = "replay"
     required: ClassVar[dict[str, str]] = {**_KEYS, "draw": "int64"}
     optional: ClassVar[dict[str, str]] = _TEXTS
 
-    def only(self, models: Collection[str]) -> Replay:
-        """Leave out the rows of all other models."""
-        mask = is_in(self.table["model"], models)
-        return self if mask.all() else self.keep(mask)
+    def for_models(self, models: Collection[str]) -> Replay:
+        """Only the rows of these models."""
+        mask = is_in(self.arrow["model"], models)
+        return self if mask.all() else self.filter(mask)
 
     def complete_contexts(self, models: Collection[str]) -> list[str]:
-        """List the contexts on which every one of these models was replayed."""
-        pairs = self.only(models).table.select(["context_id", "model"]).group_by(["context_id", "model"]).aggregate([])
+        """Ids of the contexts on which each of these models was replayed."""
+        rows = self.for_models(models).arrow.select(["context_id", "model"])
+        pairs = rows.group_by(["context_id", "model"]).aggregate([])
         counts = pairs.group_by("context_id").aggregate([("model", "count")])
         complete: list[str] = counts.filter(pc.equal(counts["model_count"], len(models)))["context_id"].to_pylist()
         return complete
 
     def models_on(self, context_id: str) -> set[str]:
-        """Collect the models that were replayed on one context."""
-        return set(self.table.filter(pc.equal(self.table["context_id"], context_id))["model"].unique().to_pylist())
+        """The models that were replayed on one context."""
+        return set(self.arrow.filter(pc.equal(self.arrow["context_id"], context_id))["model"].unique().to_pylist())

@@ -180,7 +180,7 @@ def _noise(cells: ReplayArrays, reward: FloatArray, otherwise: FloatArray) -> Fl
     A model with one draw everywhere hides it; ``otherwise``, the variance between contexts, then stands for it.
     """
     draws, mean = cells.draws(), cells.average(reward)
-    apart = (reward[cells.blocks.pair] - mean[cells.context, cells.model]) ** 2
+    apart = (reward[cells.blocks.row_index] - mean[cells.context, cells.model]) ** 2
     spare = (draws - (draws > 0)).sum(axis=0)
     total = np.bincount(cells.model, weights=apart, minlength=cells.models)
     return np.where(spare > 0, total / np.maximum(spare, 1.0), otherwise)

@@ -62,7 +62,7 @@ def alignment(
 ) -> tuple[Finding, ...]:
     """Whether log, further replay and target have contexts like the experiment's, and what the target would cost."""
     findings = [_finding(LOG, study, compare_log_contexts(study, seed), level)]
-    if study.replay.distinct("context_id") - study.experiment.distinct("context_id"):
+    if study.replay.unique_values("context_id") - study.experiment.unique_values("context_id"):
         findings.append(_finding(REPLAY, study, compare_replay_contexts(study, seed), level))
     if target is not None:
         findings.append(_finding(TARGET, study, compare_target_contexts(study, target, seed), level))
@@ -73,16 +73,16 @@ def alignment(
 
 def compare_log_contexts(study: Study, seed: int) -> Telling | None:
     """The experiment's contexts against the log's; None where they are too few or nothing describes them."""
-    return _compare(study.experiment.table, study.log.table, columns_of_contexts(study), seed)
+    return _compare(study.experiment.arrow, study.log.arrow, columns_of_contexts(study), seed)
 
 
 def compare_replay_contexts(study: Study, seed: int) -> Telling | None:
     """The experiment's contexts against those that were replayed beyond them."""
     if study.has_text:
-        return _compare(study.experiment.table, study.replay.table, (), seed)
+        return _compare(study.experiment.arrow, study.replay.arrow, (), seed)
     # Every model was replayed on every context, so that means over a context's rows compare whatever the columns hold.
-    means = averaged(study.replay.table, study.feature_names)
-    ours = pa.array(study.experiment.distinct("context_id"), pa.string())
+    means = averaged(study.replay.arrow, study.feature_names)
+    ours = pa.array(study.experiment.unique_values("context_id"), pa.string())
     within = means.filter(pc.is_in(means["context_id"], value_set=ours))
     return _compare(within, means, study.feature_names, seed)
 
@@ -92,7 +92,7 @@ def compare_target_contexts(study: Study, target: pa.Table, seed: int) -> Tellin
     columns = columns_of_contexts(study)
     if not (study.has_text or columns):
         return None
-    return _compare(study.experiment.table, read_target(study, target, columns), columns, seed)
+    return _compare(study.experiment.arrow, read_target(study, target, columns), columns, seed)
 
 
 def _compare(experiment: pa.Table, other: pa.Table, columns: tuple[str, ...], seed: int) -> Telling | None:

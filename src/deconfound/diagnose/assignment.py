@@ -78,9 +78,11 @@ def assignment(study: Study, seed: int) -> Assignment:
 
     Whatever the dependence within clusters, one row of each is an independent draw with its declared probability.
     """
-    table = study.experiment.table
-    occurring = study.experiment.distinct("model")
-    names = tuple(name for name in (*study.models, *study.others) if name in occurring or name in study.models)
+    table = study.experiment.arrow
+    occurring = study.experiment.unique_values("model")
+    names = tuple(
+        name for name in (*study.models, *study.uncompared_models) if name in occurring or name in study.models
+    )
     _, model = encode(table["model"], names)
     if "propensity" in table.column_names:
         propensity = table["propensity"].to_numpy()

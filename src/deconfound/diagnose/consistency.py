@@ -44,7 +44,7 @@ def consistency(study: Study, material: StudyArrays, seed: int = 0, level: float
 def coding(study: Study, level: float) -> Finding:
     """Whether both sources use the same values: one may not be yes or no and the other graded."""
     name = "outcome values"
-    log, experiment = (table.table["outcome"].to_numpy() for table in (study.log, study.experiment))
+    log, experiment = (table.arrow["outcome"].to_numpy() for table in (study.log, study.experiment))
     p = values_p_value(log, experiment)
     found = verdict(p, level)
     seen = f"log: {described(log)}; experiment: {described(experiment)}"
@@ -96,9 +96,9 @@ def direction(study: Study, material: StudyArrays, seed: int, level: float) -> F
     if blocks.dense is None or trial.blocks.dense is None or len(trial.outcome) < FEWEST_ROWS:
         message = "Too little is known of the outputs to see whether both sources call the same outputs good."
         return Finding(name, "cannot tell", message, "Keep the surface statistics on.", assumption="A3")
-    _, model = encode(study.log.table["model"], (*study.models, *study.others))
-    outcome = study.log.table["outcome"].to_numpy()
-    prediction = carried(blocks.dense[blocks.pair], outcome, model, trial.blocks.dense[trial.blocks.pair])
+    _, model = encode(study.log.arrow["model"], (*study.models, *study.uncompared_models))
+    outcome = study.log.arrow["outcome"].to_numpy()
+    prediction = carried(blocks.dense[blocks.row_index], outcome, model, trial.blocks.dense[trial.blocks.row_index])
     low, high, slope = signs(prediction, trial.outcome, trial.model, trial.cluster, seed)
     found = warned(low, level)
     if found == "warn":

@@ -9,10 +9,10 @@ from scipy import linalg, sparse
 from deconfound.data import Study
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
-from deconfound.features.characters import read_strings
-from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.rows import read_columns
-from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words
+from deconfound.features.characters import count_characters
+from deconfound.features.distinct_rows import read_numeric_columns
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize_texts
 
 BUCKETS = 2**18
 COMPONENTS = 60  # directions of the hashed words: topics; 15 and 30 saw fewer planted rules, at the same size
@@ -34,7 +34,7 @@ def context_blocks(study: Study, table: pa.Table, seed: int) -> tuple[FloatArray
 
 def text_blocks(texts: list[str], code: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
     """Words and surface of rows whose text is ``texts[code]``."""
-    texts = [text[:MAX_TEXT] for text in texts]
+    texts = [text[:MAX_CHARACTERS] for text in texts]
     return unit_variance(components(hashed_contexts(texts), seed)[code]), unit_variance(surface_of(texts)[code])
 
 
@@ -47,13 +47,13 @@ def distinct(column: pa.ChunkedArray) -> tuple[list[str], IntArray]:
 def hashed_contexts(texts: list[str]) -> sparse.csr_matrix:
     """Hashed words and word pairs of each text, of unit length."""
     vocabulary = Vocabulary()
-    words = read_words(texts, vocabulary)
-    return hashed(words, word_hashes(vocabulary), "context", BUCKETS)
+    words = tokenize_texts(texts, vocabulary)
+    return hash_texts(words, word_hashes(vocabulary), "context", BUCKETS)
 
 
 def surface_of(texts: list[str]) -> FloatArray:
     """Length, lines, sentences and questions of each text, and its shares of digits, capitals and punctuation."""
-    seen = read_strings(texts)
+    seen = count_characters(texts)
     size = np.maximum(seen.bytes, 1.0)
     lengths = (seen.chars, seen.lines, seen.sentences, seen.questions)
     shares = (seen.digits, seen.upper, seen.punctuation)
@@ -85,8 +85,8 @@ def components(rows: sparse.csr_matrix, seed: int) -> FloatArray:
 
 def replayed_columns(study: Study, ids: list[str]) -> FloatArray:
     """The replay's ``feature_*`` columns, averaged over each context."""
-    names, code = encode(study.replay.table["context_id"], None)
-    values = read_columns(study.replay.table, study.feature_names)
+    names, code = encode(study.replay.arrow["context_id"], None)
+    values = read_numeric_columns(study.replay.arrow, study.feature_names)
     total = np.column_stack([np.bincount(code, weights=column) for column in values.T])
     place = {name: at for at, name in enumerate(names)}
     return standardised((total / np.bincount(code)[:, None])[[place[name] for name in ids]])

@@ -14,9 +14,9 @@ from deconfound.data import Study
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.words import fold, weighed
 from deconfound.errors import DataError, Problem
-from deconfound.features.characters import read_strings
-from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words
+from deconfound.features.characters import count_characters
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize_texts
 from deconfound.formatting import join_names, pluralize, quote
 
 BUCKETS = 2**18
@@ -51,7 +51,7 @@ def columns_of_contexts(study: Study) -> tuple[str, ...]:
     """What stands for the text where there is none: feature_* columns that no output on a context changes."""
     if study.has_text:
         return ()
-    table = study.replay.table
+    table = study.replay.arrow
     context = _codes(table["context_id"])
     order = np.argsort(context, kind="stable")
     starts = np.flatnonzero(np.diff(context[order], prepend=-1))
@@ -114,13 +114,13 @@ def short(contexts: Described) -> FloatArray:
 def _texts(texts: Sequence[str]) -> Described:
     """Hashed words of unit length, and a few statistics that unit length hides."""
     vocabulary = Vocabulary()
-    words = read_words(texts, vocabulary)
-    strings = read_strings([text[:MAX_TEXT] for text in texts])
+    words = tokenize_texts(texts, vocabulary)
+    strings = count_characters([text[:MAX_CHARACTERS] for text in texts])
     chars = np.maximum(strings.chars, 1.0)
     statistics = [np.log1p(words.counts), np.log1p(strings.lines), np.log1p(strings.questions)]
     statistics += [each / chars for each in (strings.chars - strings.letters, strings.digits, strings.upper)]
     statistics.append(strings.punctuation / chars)
-    return Described(hashed(words, word_hashes(vocabulary), "context", BUCKETS), np.column_stack(statistics))
+    return Described(hash_texts(words, word_hashes(vocabulary), "context", BUCKETS), np.column_stack(statistics))
 
 
 def read_target(study: Study, target: pa.Table, columns: tuple[str, ...]) -> pa.Table:
@@ -154,7 +154,7 @@ def _with_text(target: pa.Table) -> pa.Table:
 def _looked_up(study: Study, target: pa.Table) -> pa.Table:
     if "context_id" not in target.column_names:
         raise DataError([Problem("target", "there is no column context or context_id", "Add one of them.")])
-    known = pa.concat_tables([t.table.select(["context_id", "context"]) for t in (study.log, study.replay)])
+    known = pa.concat_tables([t.arrow.select(["context_id", "context"]) for t in (study.log, study.replay)])
     found = pc.index_in(target["context_id"], value_set=known["context_id"].combine_chunks())
     if found.null_count:
         row = int(np.flatnonzero(found.is_null().to_numpy())[0])

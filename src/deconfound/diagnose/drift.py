@@ -21,13 +21,13 @@ TIME_PENALTY = 1e-3  # of n: the waves are orthogonal, so next to none is needed
 def drift(table: Table, seed: int, level: float) -> Finding:
     """Whether outcomes of the same model moved over time."""
     name = f"outcome over time ({table.role})"
-    if "time" not in table.table.column_names:
+    if "time" not in table.arrow.column_names:
         message = f"{table.source} has no time column, so a change of the outcomes on the way goes unseen."
         return Finding(name, "cannot tell", message, "Add when each row happened (a column `time`).", assumption="A3")
-    _, model = encode(table.table["model"], None)
-    _, cluster = encode(table.table["cluster" if "cluster" in table.table.column_names else "context_id"], None)
+    _, model = encode(table.arrow["model"], None)
+    _, cluster = encode(table.arrow["cluster" if "cluster" in table.arrow.column_names else "context_id"], None)
     rows = _some(cluster, np.random.default_rng(seed))
-    outcome, time = (table.table[column].to_numpy()[rows] for column in ("outcome", "time"))
+    outcome, time = (table.arrow[column].to_numpy()[rows] for column in ("outcome", "time"))
     model, cluster = model[rows], cluster[rows]
     if len(rows) < FEWEST_ROWS or len(np.unique(cluster)) < FEWEST_CLUSTERS or len(np.unique(time)) < 2:
         message = f"{table.source} has too few rows, clusters or times to see a drift."

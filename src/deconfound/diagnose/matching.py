@@ -76,10 +76,10 @@ def matches(study: Study) -> Matches | None:
     kinds = [("context and output", (place, "output"))] if by_text else []
     kinds.append(("context and model", (place, "model")))
     best: Matches | None = None
-    log = study.log.table
-    known = log.filter(pc.is_in(log[place], value_set=pc.unique(study.experiment.table[place])))
+    log = study.log.arrow
+    known = log.filter(pc.is_in(log[place], value_set=pc.unique(study.experiment.arrow[place])))
     for what, columns in kinds:
-        found = _paired(study.experiment.table, known, what, columns)
+        found = _paired(study.experiment.arrow, known, what, columns)
         if best is None or len(best.log) < ENOUGH <= len(found.log):
             best = found
     return best if best is not None and len(best.log) else None

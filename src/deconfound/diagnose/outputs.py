@@ -30,7 +30,7 @@ def beside_replay(
     group = np.arange(len(stratum)) < len(own)
     kept = thinned(group, stratum, seed)
     rows, draws = kept[group[kept]], kept[~group[kept]] - len(own)
-    index = (blocks.pair[placed[rows]], cells.blocks.pair[draws])
+    index = (blocks.row_index[placed[rows]], cells.blocks.row_index[draws])
     text = dense = None
     if blocks.text is not None and cells.blocks.text is not None:
         text = sparse.vstack([blocks.text[index[0]], cells.blocks.text[index[1]]], format="csr")

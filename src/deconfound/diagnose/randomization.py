@@ -67,7 +67,7 @@ def ratio(drawn: Assignment, seed: int, level: float) -> Finding:
 
 def over_time(study: Study, drawn: Assignment, seed: int, level: float) -> Finding:
     """Whether the mix of models moved while the experiment ran."""
-    name, table = "assignment over time", study.experiment.table
+    name, table = "assignment over time", study.experiment.arrow
     if "time" not in table.column_names:
         message = f"{study.experiment.source} has no time column, so a change of the draw on the way goes unseen."
         remedy = "Add when each row happened (a column `time`)."
@@ -96,7 +96,7 @@ def by_context(study: Study, drawn: Assignment, seed: int, level: float) -> Find
     name = "assignment by context"
     if len(drawn) < FEWEST_ROWS:
         return _too_few(name, drawn)
-    table = study.experiment.table.take(drawn.rows)
+    table = study.experiment.arrow.take(drawn.rows)
     blocks = context_blocks(study, table, seed)
     penalties = (TEXT_PENALTY, SURFACE_PENALTY) if study.has_text else (SURFACE_PENALTY,)
     if not any(block.any() for block in blocks):

@@ -108,8 +108,8 @@ def supports(material: StudyArrays, seed: int) -> tuple[Support, ...]:
         drawn = _some(first[cells.model[first] == code], MAX_LOOKED_AT, rng)
         if len(np.unique(trial.context[own])) < FEWEST:
             continue
-        reference = described(trial.blocks, trial.blocks.pair[own])
-        replayed = described(cells.blocks, cells.blocks.pair[drawn])
+        reference = described(trial.blocks, trial.blocks.row_index[own])
+        replayed = described(cells.blocks, cells.blocks.row_index[drawn])
         within = nearest(reference, trial.context[own], reference, trial.context[own])
         beyond = nearest(replayed, cells.context[drawn], reference, trial.context[own])
         found.append(Support(code, *outside(within, beyond)))

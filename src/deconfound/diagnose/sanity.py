@@ -39,11 +39,11 @@ def sanity(study: Study) -> tuple[Finding, ...]:
 def constant_outcomes(study: Study) -> Finding:
     """Outcomes that never vary teach nothing, and make errors look like zero."""
     name, experiment, log = "constant outcomes", study.experiment, study.log
-    outcome = experiment.table["outcome"].to_numpy()
+    outcome = experiment.arrow["outcome"].to_numpy()
     if np.ptp(outcome) == 0:
         message = f"Every outcome of {experiment.source} is {outcome[0]:g}: the models cannot be compared."
         return Finding(name, "fail", message, "Check which column holds the outcome, with --map.", 1.0)
-    _, model = encode(experiment.table["model"], study.models + study.others)
+    _, model = encode(experiment.arrow["model"], study.models + study.uncompared_models)
     flat = [each for at, each in enumerate(study.models) if _is_flat(outcome[model == at])]
     if flat:
         message = (
@@ -51,7 +51,7 @@ def constant_outcomes(study: Study) -> Finding:
         )
         remedy = "Do not trust the intervals of these models; collect more of their rows."
         return Finding(name, "warn", message, remedy, len(flat) / len(study.models))
-    if np.ptp(log.table["outcome"].to_numpy()) == 0:
+    if np.ptp(log.arrow["outcome"].to_numpy()) == 0:
         message = f"Every outcome of {log.source} is the same: the log teaches nothing."
         return Finding(name, "warn", message, "Check which column holds the outcome, with --map.", 1.0)
     return Finding(name, "pass", "Outcomes vary in both sources and for every model.", "", 0.0)
@@ -59,7 +59,7 @@ def constant_outcomes(study: Study) -> Finding:
 
 def repeated_rows(experiment: Table) -> Finding:
     """A row that stands there twice counts twice."""
-    name, table = "repeated rows", experiment.table
+    name, table = "repeated rows", experiment.arrow
     columns = [each for each in table.column_names if each != "context"]
     again = sum(count - 1 for count in Counter(keys(table, columns)).values())
     share = again / len(experiment)
@@ -75,7 +75,7 @@ def repeated_rows(experiment: Table) -> Finding:
 
 def renamed_contexts(study: Study) -> Finding:
     """One text under two ids lands in two folds, and its luck leaks from one to the other."""
-    name, table = "renamed contexts", study.experiment.table
+    name, table = "renamed contexts", study.experiment.arrow
     if not study.has_text:
         return Finding(name, "cannot tell", "Without texts, contexts that go by two names cannot be seen.")
     pairs = pa.table({"text": text_ids(table["context"]), "context_id": table["context_id"]})
@@ -94,7 +94,7 @@ def renamed_contexts(study: Study) -> Finding:
 
 def shared_rows(study: Study) -> Finding:
     """The log must not hold the experiment's own rows: the reward would have seen the outcomes it is judged by."""
-    name, log, experiment = "experiment in the log", study.log.table, study.experiment.table
+    name, log, experiment = "experiment in the log", study.log.arrow, study.experiment.arrow
     place = "context" if study.has_text else "context_id"
     wanted = (place, "model", *(("output",) if study.has_text else study.feature_names), "outcome", "cluster", "time")
     columns = [each for each in wanted if each in log.column_names and each in experiment.column_names]
@@ -115,10 +115,10 @@ def shared_rows(study: Study) -> Finding:
 
 def leaking_labels(study: Study) -> Finding:
     """A label that is the outcome under another name teaches the reward nothing but the confounding."""
-    name, outcome = "labels", study.log.table["outcome"].to_numpy()
+    name, outcome = "labels", study.log.arrow["outcome"].to_numpy()
     if not study.label_names:
         return Finding(name, "pass", "There are no labels that could be the outcome.", "", 0.0)
-    found = {each: _correlation(study.log.table[each].to_numpy(), outcome) for each in study.label_names}
+    found = {each: _correlation(study.log.arrow[each].to_numpy(), outcome) for each in study.label_names}
     leaking = [each for each, size in found.items() if size > LEAKING]
     most = max(found.values())
     if not leaking:
@@ -135,7 +135,7 @@ def _is_flat(outcome: Sequence[float]) -> bool:
 
 
 def _values(table: Table) -> int:
-    return len(np.unique(table.table["outcome"].to_numpy()))
+    return len(np.unique(table.arrow["outcome"].to_numpy()))
 
 
 def _correlation(label: Sequence[float], outcome: Sequence[float]) -> float:

@@ -81,7 +81,7 @@ def target_weights(material: StudyArrays, study: Study, target: pa.Table, seed: 
     if not (study.has_text or columns):
         return None
     ids = pa.array([material.cells.contexts[code] for code in material.trial.context], pa.string())
-    table = study.experiment.table
+    table = study.experiment.arrow
     rows = table.take(pc.index_in(ids, value_set=table["context_id"].combine_chunks()))
     wanted = read_target(study, target, columns)
     if wanted.num_rows > MAX_TARGET:

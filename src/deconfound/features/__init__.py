@@ -2,6 +2,15 @@
 
 from deconfound.features.blocks import FeatureBlocks
 from deconfound.features.featurizer import FeatureSource, FeatureSpec, Featurizer
-from deconfound.features.surface import SURFACE
+from deconfound.features.featurizer_io import load_featurizer, save_featurizer
+from deconfound.features.surface import SURFACE_STATISTICS
 
-__all__ = ["SURFACE", "FeatureBlocks", "FeatureSource", "FeatureSpec", "Featurizer"]
+__all__ = [
+    "SURFACE_STATISTICS",
+    "FeatureBlocks",
+    "FeatureSource",
+    "FeatureSpec",
+    "Featurizer",
+    "load_featurizer",
+    "save_featurizer",
+]

@@ -1,84 +1,103 @@
-"""Study -> features: hyperparameters, the fitted map, and what it makes of a table."""
+"""Study -> features: the specification, the fitted map, and the features of a table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from deconfound.data import Study
+from deconfound.data import Log, Table
 from deconfound.errors import EvidenceError, UsageError
-from deconfound.features.blocks import FeatureBlocks, mix
-from deconfound.features.labels import read_labels
-from deconfound.features.proxy import PROXY_BALANCE, Proxy, fit_proxy
-from deconfound.features.raw import Raw, Shape, read_raw
-from deconfound.features.rows import longer_texts
-from deconfound.features.scaling import Scaling, fit_scaling
-from deconfound.features.tokenize import MAX_TEXT
+from deconfound.features.blocks import FeatureBlocks, Scaling, combine_blocks, fit_scaling
+from deconfound.features.distinct_rows import BlockLayout, ExtractedFeatures, count_truncated_texts, extract_features
+from deconfound.features.proxy import PROXY_SURFACE_SHARE, ProxyMap, average_labels, fit_proxy
+from deconfound.features.tokenize import MAX_CHARACTERS
 from deconfound.findings import Finding
+from deconfound.formatting import quote
 
 FeatureSource: TypeAlias = Literal["text", "columns", "both"]
+
+FEATURE_SOURCES: tuple[FeatureSource, ...] = ("text", "columns", "both")
+MAX_BUCKETS = 2**31  # columns of the hashed text are numbered in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureSpec:
-    """What to see in a row: hyperparameters, to be fitted on a study's log.
+    """Which features to use: hyperparameters, fitted on a study's log.
 
-    ``source`` chooses hashed text, the ``feature_*`` columns or both. ``surface`` adds the surface statistics wherever
-    the study has text; without it the hashed text stands alone. ``components`` bounds the proxy representation and
-    ``label_penalty`` is the ridge penalty behind it.
+    ``source`` selects hashed text, the ``feature_*`` columns or both; by default text if the study has it, otherwise
+    columns. ``surface`` adds the surface statistics if the study has text. ``components`` is the largest number of
+    proxy components, and ``label_penalty`` the ridge penalty of the regression behind them.
     """
 
-    source: FeatureSource = "text"
+    source: FeatureSource | None = None
     surface: bool = True
     components: int = 20
     buckets: int = 2**18
     label_penalty: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.source not in ("text", "columns", "both"):
-            raise UsageError(f'The features must be "text", "columns" or "both", not "{self.source}".')
+        if self.source is not None and self.source not in FEATURE_SOURCES:
+            raise UsageError(f'source must be "text", "columns" or "both", not {quote(self.source)}.')
         for name in ("components", "buckets", "label_penalty"):
             if not getattr(self, name) > 0:
                 raise UsageError(f"{name} must be positive, not {getattr(self, name)}.")
-        if self.buckets >= 2**31:
+        if self.buckets >= MAX_BUCKETS:
             raise UsageError(f"buckets must be below 2^31, not {self.buckets}.")
 
-    def fit(self, study: Study) -> Featurizer:
-        """Learn scales and proxy map from the log; of experiment and replay only the lengths of texts are read."""
-        return self.fit_transform_log(study)[0]
+    def fit(self, log: Log, other_tables: Sequence[Table] = ()) -> Featurizer:
+        """Fit scales and proxy map on the log.
 
-    def fit_transform_log(self, study: Study) -> tuple[Featurizer, FeatureBlocks]:
-        """The featurizer together with the log's features, which fitting has to compute anyway."""
-        shape = self._shape(study)
-        raw = read_raw(study.log.table, shape)
-        scaling = fit_scaling(raw.values, raw.rows.counts, shape.groups) if shape.groups else None
-        proxy, findings = self._proxy(study, raw, scaling)
-        if shape.reads_text:
-            findings = (*_cut_texts(study), *findings)
-        featurizer = Featurizer(self, shape, scaling, proxy, findings)
-        return featurizer, _blocks(featurizer, raw)
+        Nothing is learned from ``other_tables``; a finding reports texts in them that are too long to be read whole.
+        """
+        return self.fit_transform_log(log, other_tables)[0]
 
-    def _shape(self, study: Study) -> Shape:
-        if self.source != "columns" and not study.has_text:
-            raise UsageError("The study has no text to hash; use its feature_* columns with --features columns.")
-        if self.source != "text" and not study.feature_names:
-            raise UsageError("The study has no feature_* columns; use --features text, or add them to all tables.")
-        if not study.log.table.num_rows:
-            raise EvidenceError("The log has no rows to learn features from.")
-        columns = study.feature_names if self.source != "text" else ()
-        return Shape(self.buckets if self.source != "columns" else 0, self.surface and study.has_text, columns)
+    def fit_transform_log(self, log: Log, other_tables: Sequence[Table] = ()) -> tuple[Featurizer, FeatureBlocks]:
+        """The fitted featurizer and the log's features, which fitting computes anyway."""
+        spec = self._resolve(log)
+        layout = spec._layout(log)
+        extracted = extract_features(log.arrow, layout)
+        widths = layout.block_widths
+        scaling = fit_scaling(extracted.values, extracted.rows.counts, widths) if widths else None
+        proxy, findings = spec._fit_proxy(log, extracted, scaling)
+        if layout.reads_text:
+            findings = (*_truncation_findings((log, *other_tables)), *findings)
+        featurizer = Featurizer(spec, layout, scaling, proxy, findings)
+        return featurizer, _to_blocks(featurizer, extracted)
 
-    def _proxy(self, study: Study, raw: Raw, scaling: Scaling | None) -> tuple[Proxy | None, tuple[Finding, ...]]:
-        labels = read_labels(study.log.table, study.label_names, raw.rows)
+    def _resolve(self, log: Log) -> FeatureSpec:
+        """The same specification with a definite source that the log has."""
+        source = self.source or ("text" if log.has_text else "columns")
+        if source != "columns" and not log.has_text:
+            raise UsageError(
+                f"{log.source} has no text to hash. "
+                'Use its feature_* columns: --features columns, or FeatureSpec(source="columns").'
+            )
+        if source != "text" and not log.columns_with_prefix("feature_"):
+            raise UsageError(
+                f"{log.source} has no feature_* columns. "
+                'Add them to all tables, or use the text: --features text, or FeatureSpec(source="text").'
+            )
+        if not len(log):
+            raise EvidenceError(f"{log.source} has no rows to fit features on. Add logged rows.")
+        return replace(self, source=source)
+
+    def _layout(self, log: Log) -> BlockLayout:
+        columns = log.columns_with_prefix("feature_") if self.source != "text" else ()
+        return BlockLayout(self.buckets if self.source != "columns" else 0, self.surface and log.has_text, columns)
+
+    def _fit_proxy(
+        self, log: Log, extracted: ExtractedFeatures, scaling: Scaling | None
+    ) -> tuple[ProxyMap | None, tuple[Finding, ...]]:
+        labels = average_labels(log.arrow, log.columns_with_prefix("label_"), extracted.rows)
         if not labels.names:
             return None, labels.findings
-        dense = None if scaling is None else scaling.standardise(raw.values) * scaling.weight
-        phi = mix(raw.text, dense, PROXY_BALANCE)
-        return fit_proxy(phi, labels, raw.rows.counts, self.components, self.label_penalty), labels.findings
+        dense = None if scaling is None else scaling.standardize(extracted.values) * scaling.weight
+        phi = combine_blocks(extracted.text, dense, PROXY_SURFACE_SHARE)
+        return fit_proxy(phi, labels, extracted.rows.counts, self.components, self.label_penalty), labels.findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,51 +105,38 @@ class Featurizer:
     """A fitted map from tables to features; a text gets the same bits in every table, also after reloading."""
 
     spec: FeatureSpec
-    shape: Shape
+    layout: BlockLayout
     scaling: Scaling | None
-    proxy: Proxy | None
+    proxy: ProxyMap | None
     findings: tuple[Finding, ...]
 
     @property
     def psi_source(self) -> str:
-        """What psi is made of, in a few words for the report."""
-        kinds = (("labels", self.proxy), ("surface", self.shape.surface), ("columns", self.shape.columns))
-        parts = [name for name, there in kinds if there]
+        """The parts of psi, in a few words for the report."""
+        kinds = (("labels", self.proxy), ("surface", self.layout.surface), ("columns", self.layout.columns))
+        parts = [name for name, present in kinds if present]
         if len(parts) < 2:
             return parts[0] if parts else "none"
         return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
     def blocks(self, table: pa.Table) -> FeatureBlocks:
         """The features of any table with the columns that the featurizer was fitted on."""
-        return _blocks(self, read_raw(table, self.shape))
-
-    def save(self, directory: Path | str) -> None:
-        """Write ``featurizer.json`` and ``featurizer.npz``."""
-        from deconfound.features.featurizer_io import save
-
-        save(self, Path(directory))
-
-    @staticmethod
-    def load(directory: Path | str) -> Featurizer:
-        """Read what ``save`` wrote."""
-        from deconfound.features.featurizer_io import load
-
-        return load(Path(directory))
+        return _to_blocks(self, extract_features(table, self.layout))
 
 
-def _blocks(featurizer: Featurizer, raw: Raw) -> FeatureBlocks:
+def _to_blocks(featurizer: Featurizer, extracted: ExtractedFeatures) -> FeatureBlocks:
     scaling = featurizer.scaling
-    standard = None if scaling is None else scaling.standardise(raw.values)
-    dense = None if scaling is None or standard is None else standard * scaling.weight
-    components = None if featurizer.proxy is None else featurizer.proxy(raw.text, dense)
-    psi = [part for part in (components, standard) if part is not None]
-    return FeatureBlocks(raw.rows.pair, raw.text, dense, np.hstack(psi) if psi else None)
+    standardized = None if scaling is None else scaling.standardize(extracted.values)
+    dense = None if scaling is None or standardized is None else standardized * scaling.weight
+    components = None if featurizer.proxy is None else featurizer.proxy(extracted.text, dense)
+    psi = [part for part in (components, standardized) if part is not None]
+    return FeatureBlocks(extracted.rows.row_index, extracted.text, dense, np.hstack(psi) if psi else None)
 
 
-def _cut_texts(study: Study) -> tuple[Finding, ...]:
-    counts = {source.role: longer_texts(source.table) for source in (study.log, study.experiment, study.replay)}
+def _truncation_findings(tables: Sequence[Table]) -> tuple[Finding, ...]:
+    counts = {table.role: count_truncated_texts(table.arrow) for table in tables}
     if not any(counts.values()):
         return ()
-    places = ", ".join(f"{count} in the {role}" for role, count in counts.items() if count)
-    message = f"Texts longer than {MAX_TEXT:,} characters are looked at only up to there: {places}."
-    return (Finding("long texts", "warn", message, "Shorten them yourself if what matters stands further back."),)
+    places = ", ".join(f"{count:,} in the {role}" for role, count in counts.items() if count)
+    message = f"Texts are read up to {MAX_CHARACTERS:,} characters; longer ones: {places}."
+    return (Finding("long texts", "warn", message, "Shorten them if the important part comes later."),)

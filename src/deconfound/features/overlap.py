@@ -1,7 +1,7 @@
-"""What an output's words share with its context and with each other, for many pairs at once.
+"""Words that an output shares with its context, and words that it repeats, for many pairs at once.
 
-Words are integers here and sets are sorted arrays: one sort serves all pairs, where a set a pair would cost several
-times as much. Keys pack a group and up to two words into 63 bits; the size of a batch keeps them from overflowing.
+Words are integers here and sets are sorted arrays: one sort serves all pairs, where one Python set per pair would cost
+several times as much. Keys pack a group and up to two words into 63 bits; batches are small enough not to overflow.
 """
 
 from __future__ import annotations
@@ -12,64 +12,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.features.texts import Texts
-from deconfound.features.tokenize import Words
+from deconfound.features.tokenize import TokenizedPairs, TokenizedTexts
 
-BLOCK = 25
-"""Words in each of the blocks whose variety is averaged."""
+BLOCK_WORDS = 25
+"""Words in each block of which distinct words are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """For each pair; ``position`` is between 0 and 1, all others are counts."""
+    """Statistics of each pair; ``position`` is between 0 and 1, all others are counts."""
 
     words: FloatArray  # of the output
     context_words: FloatArray
-    known: FloatArray  # output words that the context has
+    in_context: FloatArray  # output words that occur in the context
     bigrams: FloatArray
-    known_bigrams: FloatArray
-    recalled: FloatArray  # distinct context words that the output has
+    bigrams_in_context: FloatArray
+    context_words_used: FloatArray  # distinct context words that occur in the output
     context_distinct: FloatArray
-    novel: FloatArray  # distinct output words that the context lacks
-    run: FloatArray  # longest run of output words whose neighbours all stand side by side in the context
-    position: FloatArray  # mean place in the context of the bigrams taken from it; one half if there are none
+    novel: FloatArray  # distinct output words that do not occur in the context
+    longest_copied_run: FloatArray  # output words in the longest run of bigrams that occur in the context
+    position: FloatArray  # mean position in the context of the bigrams taken from it; one half if there are none
     numbers: FloatArray  # output words that begin with a digit
-    known_numbers: FloatArray
+    numbers_in_context: FloatArray
 
 
-def read_overlap(texts: Texts) -> Overlap:
+def measure_overlap(pairs: TokenizedPairs) -> Overlap:
     """Compare each pair's output with its context."""
-    size = len(texts.vocabulary)
-    output = texts.output_words.take(texts.output)
-    context = texts.context[output.text]  # the context that each output word is compared with
-    pairs = len(texts.context)
-    shelf = _sorted_set(texts.context_words.text * size + texts.context_words.codes)
-    known = _find(shelf, context * size + output.codes)[0]
-    distinct = _distinct(output.text, output.codes, pairs)
-    recalled = _distinct(output.text[known], output.codes[known], pairs)
-    found, place = _find_bigrams(texts.context_words, output, context, size)
-    number = _numeric(texts)[output.codes]
-    context_distinct = np.bincount(shelf // max(size, 1), minlength=len(texts.contexts)).astype(np.float64)
-    copied = _sums(found, output)
+    size = len(pairs.vocabulary)
+    output = pairs.output_tokens.take(pairs.output)
+    context = pairs.context[output.text_of_token]  # the context that each output word is compared with
+    count = len(pairs.context)
+    context_keys = _unique_sorted(pairs.context_tokens.text_of_token * size + pairs.context_tokens.token_ids)
+    in_context = _find(context_keys, context * size + output.token_ids)[0]
+    distinct = _count_distinct(output.text_of_token, output.token_ids, count)
+    used = _count_distinct(output.text_of_token[in_context], output.token_ids[in_context], count)
+    copied, position = _find_bigrams(pairs.context_tokens, output, context, size)
+    is_number = _starts_with_digit(pairs)[output.token_ids]
+    context_distinct = np.bincount(context_keys // max(size, 1), minlength=len(pairs.contexts)).astype(np.float64)
+    copied_bigrams = _sum_by_text(copied, output)
     return Overlap(
         words=output.counts.astype(np.float64),
-        context_words=texts.context_words.counts[texts.context].astype(np.float64),
-        known=_sums(known, output),
+        context_words=pairs.context_tokens.counts[pairs.context].astype(np.float64),
+        in_context=_sum_by_text(in_context, output),
         bigrams=np.maximum(output.counts - 1, 0).astype(np.float64),
-        known_bigrams=copied,
-        recalled=recalled,
-        context_distinct=context_distinct[texts.context],
-        novel=distinct - recalled,
-        run=np.maximum(_longest(found, output), _sums(known, output) > 0),
-        position=np.where(copied > 0, _sums(place, output) / np.maximum(copied, 1.0), 0.5),
-        numbers=_sums(number, output),
-        known_numbers=_sums(number & known, output),
+        bigrams_in_context=copied_bigrams,
+        context_words_used=used,
+        context_distinct=context_distinct[pairs.context],
+        novel=distinct - used,
+        longest_copied_run=np.maximum(_longest_run(copied, output), _sum_by_text(in_context, output) > 0),
+        position=np.where(copied_bigrams > 0, _sum_by_text(position, output) / np.maximum(copied_bigrams, 1.0), 0.5),
+        numbers=_sum_by_text(is_number, output),
+        numbers_in_context=_sum_by_text(is_number & in_context, output),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Variety:
-    """How much each of several texts repeats itself; all counts."""
+class Repetition:
+    """Distinct words and phrases of each text; all are counts."""
 
     distinct: FloatArray
     distinct_in_blocks: FloatArray  # distinct words of each block, summed over blocks
@@ -77,85 +76,88 @@ class Variety:
     distinct_trigrams: FloatArray
 
 
-def read_variety(words: Words, size: int) -> Variety:
+def measure_repetition(tokens: TokenizedTexts, size: int) -> Repetition:
     """Count distinct words and phrases of each text; ``size`` is that of the vocabulary."""
-    texts, text = len(words.counts), words.text
-    offset = np.arange(len(words.codes)) - words.start[text]
+    texts, text, token = len(tokens.counts), tokens.text_of_token, tokens.token_ids
+    position = np.arange(len(token)) - tokens.offsets[text]
     # Blocks are numbered through all texts, so that no block spans two of them.
-    block_start = np.concatenate(([0], np.cumsum(-(-words.counts // BLOCK))))
-    blocks = _distinct(block_start[text] + offset // BLOCK, words.codes, int(block_start[-1]))
+    block_start = np.concatenate(([0], np.cumsum(-(-tokens.counts // BLOCK_WORDS))))
+    blocks = _count_distinct(block_start[text] + position // BLOCK_WORDS, token, int(block_start[-1]))
     running = np.concatenate(([0.0], np.cumsum(blocks)))
-    second = np.flatnonzero(offset >= 1)
-    _, bigram = np.unique(words.codes[second - 1] * size + words.codes[second], return_inverse=True)
-    third = offset[second] >= 2
+    second = np.flatnonzero(position >= 1)
+    _, bigram = np.unique(token[second - 1] * size + token[second], return_inverse=True)
+    third = position[second] >= 2
     # The bigram before bigram j of the same text is bigram j - 1, whatever the texts' lengths.
-    trigram = bigram[np.flatnonzero(third) - 1] * size + words.codes[second[third]]
-    return Variety(
-        distinct=_distinct(text, words.codes, texts),
+    trigram = bigram[np.flatnonzero(third) - 1] * size + token[second[third]]
+    return Repetition(
+        distinct=_count_distinct(text, token, texts),
         distinct_in_blocks=running[block_start[1:]] - running[block_start[:-1]],
-        distinct_bigrams=_distinct(text[second], bigram, texts),
-        distinct_trigrams=_distinct(text[second[third]], np.unique(trigram, return_inverse=True)[1], texts),
+        distinct_bigrams=_count_distinct(text[second], bigram, texts),
+        distinct_trigrams=_count_distinct(text[second[third]], np.unique(trigram, return_inverse=True)[1], texts),
     )
 
 
-def _numeric(texts: Texts) -> NDArray[np.bool_]:
-    digits = (word[:1].isdigit() for word in texts.vocabulary)
-    return np.fromiter(digits, np.bool_, len(texts.vocabulary))
+def _starts_with_digit(pairs: TokenizedPairs) -> NDArray[np.bool_]:
+    digits = (word[:1].isdigit() for word in pairs.vocabulary)
+    return np.fromiter(digits, np.bool_, len(pairs.vocabulary))
 
 
-def _find_bigrams(shelf: Words, output: Words, context: IntArray, size: int) -> tuple[NDArray[np.bool_], FloatArray]:
-    """For each output word, whether it and the next stand together in the context, and how far in, from 0 to 1."""
-    opens = _opens_bigram(shelf)
-    text = shelf.text[opens]
-    keys = (text * size + shelf.codes[opens]) * size + shelf.codes[opens + 1]
+def _find_bigrams(
+    contexts: TokenizedTexts, output: TokenizedTexts, context: IntArray, size: int
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """For each output word, whether it and the next are a bigram of the context, and its position from 0 to 1."""
+    starts = _bigram_starts(contexts)
+    text = contexts.text_of_token[starts]
+    keys = (text * size + contexts.token_ids[starts]) * size + contexts.token_ids[starts + 1]
     keys, first = np.unique(keys, return_index=True)
-    place = (opens - shelf.start[text]) / np.maximum(shelf.counts[text] - 2, 1)
-    queries = _opens_bigram(output)
-    hit, where = _find(keys, (context[queries] * size + output.codes[queries]) * size + output.codes[queries + 1])
-    found = np.zeros(len(output.codes), dtype=np.bool_)
-    found[queries[hit]] = True
-    places = np.zeros(len(output.codes))
-    places[queries[hit]] = place[first[where[hit]]]
-    return found, places
+    position = (starts - contexts.offsets[text]) / np.maximum(contexts.counts[text] - 2, 1)
+    queries = _bigram_starts(output)
+    query_keys = (context[queries] * size + output.token_ids[queries]) * size + output.token_ids[queries + 1]
+    hit, where = _find(keys, query_keys)
+    copied = np.zeros(len(output.token_ids), dtype=np.bool_)
+    copied[queries[hit]] = True
+    positions = np.zeros(len(output.token_ids))
+    positions[queries[hit]] = position[first[where[hit]]]
+    return copied, positions
 
 
-def _opens_bigram(words: Words) -> IntArray:
-    """Where the words stand that have a next word in the same text."""
-    opens = np.ones(len(words.codes), dtype=np.bool_)
-    opens[words.start[1:][words.counts > 0] - 1] = False
-    return np.flatnonzero(opens)
+def _bigram_starts(tokens: TokenizedTexts) -> IntArray:
+    """Indices of the words that have a next word in the same text."""
+    starts = np.ones(len(tokens.token_ids), dtype=np.bool_)
+    starts[tokens.offsets[1:][tokens.counts > 0] - 1] = False
+    return np.flatnonzero(starts)
 
 
-def _find(shelf: IntArray, queries: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
-    """Whether, and where, each query stands in a sorted array."""
-    where = np.minimum(np.searchsorted(shelf, queries), max(len(shelf) - 1, 0))
-    hit = shelf[where] == queries if len(shelf) else np.zeros(len(queries), dtype=np.bool_)
+def _find(sorted_keys: IntArray, queries: IntArray) -> tuple[NDArray[np.bool_], IntArray]:
+    """Whether each query occurs in a sorted array, and where."""
+    where = np.minimum(np.searchsorted(sorted_keys, queries), max(len(sorted_keys) - 1, 0))
+    hit = sorted_keys[where] == queries if len(sorted_keys) else np.zeros(len(queries), dtype=np.bool_)
     return hit, where
 
 
-def _distinct(group: IntArray, code: IntArray, groups: int) -> FloatArray:
-    """Number of different codes in each group."""
+def _count_distinct(group: IntArray, code: IntArray, groups: int) -> FloatArray:
+    """Number of distinct codes in each group."""
     size = int(code.max(initial=0)) + 1
-    return np.bincount(_sorted_set(group * size + code) // size, minlength=groups).astype(np.float64)
+    return np.bincount(_unique_sorted(group * size + code) // size, minlength=groups).astype(np.float64)
 
 
-def _sorted_set(keys: IntArray) -> IntArray:
-    """The different keys, none of them negative; for integers a plain sort is far faster than ``np.unique``."""
+def _unique_sorted(keys: IntArray) -> IntArray:
+    """The distinct keys, which must not be negative; for integers a plain sort is far faster than ``np.unique``."""
     keys = np.sort(keys)
-    fresh: IntArray = keys[np.diff(keys, prepend=-1) != 0]
-    return fresh
+    unique: IntArray = keys[np.diff(keys, prepend=-1) != 0]
+    return unique
 
 
-def _sums(values: NDArray[np.generic], words: Words) -> FloatArray:
-    return np.bincount(words.text, weights=values, minlength=len(words.counts)).astype(np.float64)
+def _sum_by_text(values: NDArray[np.generic], tokens: TokenizedTexts) -> FloatArray:
+    return np.bincount(tokens.text_of_token, weights=values, minlength=len(tokens.counts)).astype(np.float64)
 
 
-def _longest(found: NDArray[np.bool_], words: Words) -> FloatArray:
-    """Words in the longest run of found bigrams of each text; a text's last word opens none and ends every run."""
-    at = np.arange(len(found))
-    run = np.where(found, at - np.maximum.accumulate(np.where(found, -1, at)), 0)
-    longest = np.zeros(len(words.counts))
-    filled = words.counts > 0
-    if filled.any():
-        longest[filled] = np.maximum.reduceat(run, words.start[:-1][filled])
+def _longest_run(copied: NDArray[np.bool_], tokens: TokenizedTexts) -> FloatArray:
+    """Words in the longest run of copied bigrams of each text; a text's last word starts none and ends every run."""
+    at = np.arange(len(copied))
+    run = np.where(copied, at - np.maximum.accumulate(np.where(copied, -1, at)), 0)
+    longest = np.zeros(len(tokens.counts))
+    nonempty = tokens.counts > 0
+    if nonempty.any():
+        longest[nonempty] = np.maximum.reduceat(run, tokens.offsets[:-1][nonempty])
     return np.where(longest > 0, longest + 1, 0.0)

@@ -51,7 +51,7 @@ class ReplayArrays:
     def average(self, reward: FloatArray) -> FloatArray:
         """The reward of distinct rows (u,) averaged over the draws of each cell (contexts, models)."""
         cell = self.context * self.models + self.model
-        total = np.bincount(cell, weights=reward[self.blocks.pair], minlength=len(self.contexts) * self.models)
+        total = np.bincount(cell, weights=reward[self.blocks.row_index], minlength=len(self.contexts) * self.models)
         with np.errstate(invalid="ignore"):
             return np.asarray(total.reshape(-1, self.models) / self.draws())
 
@@ -62,7 +62,7 @@ class ExperimentArrays:
 
     blocks: FeatureBlocks
     outcome: FloatArray
-    model: IntArray  # into study.models, then study.others
+    model: IntArray  # into study.models, then study.uncompared_models
     context: IntArray  # into the cells' contexts
     cluster: IntArray  # rows that share their luck: the given clusters, or else the contexts
     propensity: FloatArray  # of the model drawn
@@ -88,15 +88,17 @@ class StudyArrays:
     @classmethod
     def of(cls, study: Study, features: FeatureSpec) -> StudyArrays:
         """Featurize a study; the featurizer is fitted on its log."""
-        featurizer, log = features.fit_transform_log(study)
-        weight = np.bincount(log.pair).astype(np.float64)
-        outcome = np.bincount(log.pair, weights=study.log.table["outcome"].to_numpy()) / weight
-        _, context = encode(study.log.table["context_id"], None)
+        featurizer, log = features.fit_transform_log(study.log, (study.experiment, study.replay))
+        weight = np.bincount(log.row_index).astype(np.float64)
+        outcome = np.bincount(log.row_index, weights=study.log.arrow["outcome"].to_numpy()) / weight
+        _, context = encode(study.log.arrow["context_id"], None)
         first = np.empty(len(weight), dtype=np.int64)
-        first[log.pair[::-1]] = context[::-1]
-        cells = ReplayArrays.of(study.replay.table, study.models, featurizer)
+        first[log.row_index[::-1]] = context[::-1]
+        cells = ReplayArrays.of(study.replay.arrow, study.models, featurizer)
         trial = _trial(study, featurizer, cells)
-        model = unanimous_code(encode(study.log.table["model"], (*study.models, *study.others))[1], log.pair)
+        model = unanimous_code(
+            encode(study.log.arrow["model"], (*study.models, *study.uncompared_models))[1], log.row_index
+        )
         return cls(study.models, featurizer, log, outcome, weight, first, model, trial, cells)
 
     def sources(self, surface_share: float) -> TrainingData:
@@ -108,8 +110,8 @@ class StudyArrays:
                     log.phi(surface_share), log.psi, self.log_outcome, self.log_model, self.log_weight, self.log_context
                 ),
                 Rows(
-                    trial.blocks.phi(surface_share)[trial.blocks.pair],
-                    None if trial.blocks.psi is None else trial.blocks.psi[trial.blocks.pair],
+                    trial.blocks.phi(surface_share)[trial.blocks.row_index],
+                    None if trial.blocks.psi is None else trial.blocks.psi[trial.blocks.row_index],
                     trial.outcome,
                     trial.model,
                     context=trial.context,
@@ -119,8 +121,8 @@ class StudyArrays:
 
 
 def _trial(study: Study, featurizer: Featurizer, cells: ReplayArrays) -> ExperimentArrays:
-    table = _ordered(study.experiment.table)
-    names = (*study.models, *study.others)
+    table = _ordered(study.experiment.arrow)
+    names = (*study.models, *study.uncompared_models)
     _, model = encode(table["model"], names)
     _, context = encode(table["context_id"], cells.contexts)
     columns = table.column_names
@@ -135,7 +137,7 @@ def _trial(study: Study, featurizer: Featurizer, cells: ReplayArrays) -> Experim
 
 def _drawn_from(study: Study) -> int:
     """Models the experiment drew from when nothing is declared: all candidates, and all others that occur in it."""
-    return len(set(study.models) | study.experiment.distinct("model"))
+    return len(set(study.models) | study.experiment.unique_values("model"))
 
 
 def _ordered(table: pa.Table) -> pa.Table:
@@ -147,4 +149,4 @@ def _ordered(table: pa.Table) -> pa.Table:
 
 def replayed(replay: Replay, models: tuple[str, ...], featurizer: Featurizer) -> ReplayArrays:
     """Cells of a replay that came after the study, for recommendations on new contexts."""
-    return ReplayArrays.of(replay.only(models).table, models, featurizer)
+    return ReplayArrays.of(replay.for_models(models).arrow, models, featurizer)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deconfound.errors import Problem, UsageError
-from deconfound.formatting import did_you_mean, join_names, quote
+from deconfound.formatting import did_you_mean, join_names, quote, similar_name
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "context_id": ("prompt_id", "query_id", "question_id", "input_id", "request_id", "item_id", "task_id", "id"),
@@ -19,15 +19,15 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "time": ("timestamp", "datetime", "created_at"),
     "draw": ("sample", "sample_id", "draw_id", "replicate", "repetition"),
 }
-BARE_ID = "id"  # in many logs it numbers the rows, so it names contexts only where their text cannot
+ID_ALIAS = "id"  # in many logs it numbers the rows, so it is a context_id only where the contexts have no text
 
-RELEVANT: dict[str, tuple[str, ...]] = {
+COLUMNS_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("context_id", "context", "model", "output", "outcome", "cluster", "time"),
     "experiment": ("context_id", "context", "model", "output", "outcome", "cluster", "time", "propensity"),
     "replay": ("context_id", "context", "model", "output", "draw"),
     "target": ("context_id", "context", "cluster"),
 }
-PREFIXES: dict[str, tuple[str, ...]] = {
+PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
     "experiment": ("feature_", "propensity_"),
     "replay": ("feature_",),
@@ -37,114 +37,126 @@ ALL_PREFIXES = ("label_", "feature_", "propensity_")
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
-    """Canonical name -> the user's column; ``guessed`` are those found by alias, ``ignored`` the columns not used."""
+class ColumnMapping:
+    """Canonical name -> the user's column; ``by_alias`` are those found by an alias, ``unused`` all other columns."""
 
     columns: dict[str, str]
-    guessed: dict[str, str]
-    ignored: tuple[str, ...]
+    by_alias: dict[str, str]
+    unused: tuple[str, ...]
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
-    """Refuse a mapping of a name that no table has."""
+    """Refuse a mapping of a name that is not canonical."""
     for name in mapping:
         if name not in ALIASES and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
-            known = (*ALIASES, *(f"{prefix}*" for prefix in ALL_PREFIXES))
+            names = (*ALIASES, *(f"{prefix}*" for prefix in ALL_PREFIXES))
+            suggestion = did_you_mean(name, names) or "."
             raise UsageError(
-                f"--map: there is no column {quote(name)}{did_you_mean(name, known)} Known: {join_names(known)}."
+                f"--map: {quote(name)} is not a column that can be mapped{suggestion} Choose from {join_names(names)}."
             )
 
 
-def normal(name: str) -> str:
-    """Forget what people vary in a column's name: case, blanks and hyphens."""
+def normalize_name(name: str) -> str:
+    """Remove differences in case, spaces and hyphens from a column's name."""
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def candidates(name: str, present: Sequence[str], *, bare_id: bool) -> list[str]:
-    """Find the columns that may stand for a canonical name, the surest kind only."""
+def matching_columns(name: str, present: Sequence[str], *, accept_id_alias: bool) -> list[str]:
+    """The columns that may be a canonical one: by exact name, else by normalized name, else by alias."""
     if name in present:
         return [name]
-    varied = [column for column in present if normal(column) == name]
-    known = [alias for alias in ALIASES[name] if bare_id or alias != BARE_ID]
-    aliased = [column for column in present if normal(column) in known]
-    surer = [column for column in aliased if normal(column) != BARE_ID]
-    return varied or surer or aliased
+    varied = [column for column in present if normalize_name(column) == name]
+    aliases = [alias for alias in ALIASES[name] if accept_id_alias or alias != ID_ALIAS]
+    aliased = [column for column in present if normalize_name(column) in aliases]
+    preferred = [column for column in aliased if normalize_name(column) != ID_ALIAS]
+    return varied or preferred or aliased
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
-    """How to name the columns of one table."""
+class ColumnResolver:
+    """Finds the canonical columns of one table; ``mapping`` is what --map says."""
 
     role: str
     source: str
     mapping: Mapping[str, str]
-    bare_id: bool
+    accept_id_alias: bool
 
-    def name_columns(self, present: Sequence[str], problems: list[Problem]) -> Naming:
-        """Settle every column of the table, or say which cannot be settled."""
-        columns = {name: there for name, there in self.mapping.items() if there in present and self._concerns(name)}
-        guessed: dict[str, str] = {}
-        for name in RELEVANT[self.role]:
+    def resolve(self, present: Sequence[str], problems: list[Problem]) -> ColumnMapping:
+        """Assign every column of the table; ambiguous and missing ones are problems."""
+        columns = {name: mapped for name, mapped in self.mapping.items() if mapped in present and self._has_role(name)}
+        by_alias: dict[str, str] = {}
+        for name in COLUMNS_BY_ROLE[self.role]:
             if name in columns:
                 continue
-            found = [name] if name in present else []
+            matches = [name] if name in present else []
             if name not in self.mapping:
-                found = candidates(name, present, bare_id=self.bare_id)
-            if len(found) > 1:
-                problems.append(self._ambiguous(name, found))
-            elif found:
-                columns[name] = found[0]
-                if found[0] != name:
-                    guessed[name] = found[0]
-        taken = set(columns.values())
-        columns |= {c: c for c in present if c not in taken and c not in columns and self._is_kind(c)}
-        problems += self._required(columns, present)
+                matches = matching_columns(name, present, accept_id_alias=self.accept_id_alias)
+            if len(matches) > 1:
+                problems.append(self._ambiguous(name, matches))
+            elif matches:
+                columns[name] = matches[0]
+                if matches[0] != name:
+                    by_alias[name] = matches[0]
+        mapped = set(columns.values())
+        columns |= {c: c for c in present if c not in mapped and c not in columns and self._has_role_prefix(c)}
+        problems += self._missing_columns(columns, present)
         used = set(columns.values())
-        return Naming(columns, guessed, tuple(column for column in present if column not in used))
+        return ColumnMapping(columns, by_alias, tuple(column for column in present if column not in used))
 
-    def _concerns(self, name: str) -> bool:
-        return name in RELEVANT[self.role] or name.startswith(PREFIXES[self.role])
+    def _has_role(self, name: str) -> bool:
+        """Whether a table of this role can have the canonical column."""
+        return name in COLUMNS_BY_ROLE[self.role] or name.startswith(PREFIXES_BY_ROLE[self.role])
 
-    def _is_kind(self, column: str) -> bool:
+    def _has_role_prefix(self, column: str) -> bool:
         """Whether a column is a label, a feature or one model's propensity by its name alone."""
-        return column.startswith(PREFIXES[self.role]) and normal(column) not in ALIASES["propensity"]
+        return column.startswith(PREFIXES_BY_ROLE[self.role]) and normalize_name(column) not in ALIASES["propensity"]
 
-    def _ambiguous(self, name: str, found: list[str]) -> Problem:
-        what = f"columns {join_names(found)} may all be the {name}"
-        return Problem(self.source, what, f"Say which with --map {name}={found[0]}.")
+    def _ambiguous(self, name: str, matches: list[str]) -> Problem:
+        what = f"several columns could be the {name}: {join_names(matches)}"
+        return Problem(self.source, what, f"Choose one, for example --map {name}={matches[0]}.")
 
-    def _required(self, columns: Mapping[str, str], present: Sequence[str]) -> list[Problem]:
-        needed: list[str] = [name for name in ("model", "outcome") if name in RELEVANT[self.role]]
+    def _missing_columns(self, columns: Mapping[str, str], present: Sequence[str]) -> list[Problem]:
+        needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]
         if "context" not in columns and "context_id" not in columns:
             needed.append("context")
-        if "output" in RELEVANT[self.role] and not any(name.startswith("feature_") for name in columns):
+        if "output" in COLUMNS_BY_ROLE[self.role] and not any(name.startswith("feature_") for name in columns):
             needed.append("output")
-        lacking = [name for name in needed if name not in columns]
-        ambiguous = [n for n in lacking if len(candidates(n, present, bare_id=self.bare_id)) > 1]
-        return [self._missing(name, present) for name in lacking if name not in ambiguous or name in self.mapping]
+        missing = [name for name in needed if name not in columns]
+        return [self._missing(n, present) for n in missing if n in self.mapping or not self._is_ambiguous(n, present)]
+
+    def _is_ambiguous(self, name: str, present: Sequence[str]) -> bool:
+        return len(matching_columns(name, present, accept_id_alias=self.accept_id_alias)) > 1
 
     def _missing(self, name: str, present: Sequence[str]) -> Problem:
-        asked = self.mapping.get(name)
+        mapped = self.mapping.get(name)
+        if mapped:
+            return missing_mapped_column(self.source, name, mapped, present)
         alternative = " (or context_id)" if name == "context" else " (or feature_* columns)" if name == "output" else ""
-        what = f"there is no column for the {name}{alternative}"
-        offer = did_you_mean(name, present).rstrip("?")
-        if asked:
-            what = f"there is no column {quote(asked)}, to which {name} is mapped"
-            offer = did_you_mean(asked, present).rstrip("?")
-        return Problem(
-            self.source, f"{what}; the columns are {join_names(present)}{offer}", f"Use --map {name}=COLUMN."
-        )
+        what = f"there is no column for the {name}{alternative}; the columns are {join_names(present)}"
+        return Problem(self.source, what, _mapping_fix(name, name, present))
 
 
-def unmatched(mapping: Mapping[str, str], tables: Mapping[str, tuple[str, Sequence[str]]]) -> dict[str, Problem]:
-    """Find the mappings that no table can follow; ``tables`` gives each role its source and columns."""
+def missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
+    """The problem of a --map whose column does not exist."""
+    what = f"there is no column {quote(column)}, which --map gives for {name}; the columns are {join_names(present)}"
+    return Problem(source, what, _mapping_fix(name, column, present))
+
+
+def _mapping_fix(name: str, wanted: str, present: Sequence[str]) -> str:
+    similar = similar_name(wanted, present)
+    hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
+    return f"Pass --map {name}=COLUMN{hint}."
+
+
+def unmatched_mappings(
+    mapping: Mapping[str, str], tables: Mapping[str, tuple[str, Sequence[str]]]
+) -> dict[str, Problem]:
+    """The mappings whose column is in no table; ``tables`` gives the source and the columns of each role."""
     problems = {}
     for name, column in mapping.items():
-        roles = [r for r in tables if name in RELEVANT[r] or name.startswith(PREFIXES[r])]
+        roles = [r for r in tables if name in COLUMNS_BY_ROLE[r] or name.startswith(PREFIXES_BY_ROLE[r])]
         if not roles or any(column in tables[r][1] for r in roles):
             continue
         present = list(dict.fromkeys(c for r in roles for c in tables[r][1]))
-        what = f"there is no column {quote(column)}, to which {name} is mapped; the columns are {join_names(present)}"
-        offer = did_you_mean(column, present).rstrip("?")
-        problems[name] = Problem(join_names(tables[r][0] for r in roles), what + offer, f"Use --map {name}=COLUMN.")
+        problems[name] = missing_mapped_column(join_names(tables[r][0] for r in roles), name, column, present)
     return problems

@@ -1,4 +1,4 @@
-"""CSV -> Raw. Every cell stays text here, so that "007" is not 7 and "NA" may be a model's answer."""
+"""CSV -> RawTable. Every cell stays text here, so that "007" is not 7 and "NA" may be a model's answer."""
 
 from __future__ import annotations
 
@@ -13,95 +13,97 @@ import pyarrow as pa
 from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, pluralize, quote
-from deconfound.loading.files import positions, refusal
-from deconfound.loading.raw import Raw, others
+from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_positions, file_error
+from deconfound.loading.raw import RawTable, row_examples
 
 DELIMITERS = ",;\t|"
-BLOCK = 1 << 24
-LARGEST_BLOCK = (1 << 31) - 1  # Arrow counts a block's bytes in 32 bits
-HEADER_CHARACTERS = 1 << 17
+MAX_HEADER_BYTES = 1 << 17
 
 
-def read_csv(data: bytes, source: str) -> Raw:
-    """Read comma, semicolon, tab or bar separated text with a header; refuse what does not have its shape."""
+def read_csv(data: bytes, source: str) -> RawTable:
+    """Read text with a header, separated by comma, semicolon, tab or bar; rows of another length raise."""
     delimiter = sniff_delimiter(data)
-    names = _header(data, delimiter, source)
-    form = _Form(data, delimiter, names)
-    row = None if _tidy_quotes(data, delimiter) else _misquoted(form)
+    file = _CsvFile(data, delimiter, _read_header(data, delimiter, source))
+    row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
     if row is not None:
-        fix = 'Close it, and write a quote inside a quoted cell twice (""); in the last row, the file may be cut off.'
-        raise refusal(f"{source} row {row}", "a quote is opened and never closed, or closed in mid-cell", fix)
-    table = _parse(form)
+        fix = 'Close it, and double quotes inside a quoted cell (""). If this is the last row, the file may be cut off.'
+        raise file_error(f"{source} row {row}", "a quote is never closed, or closed in the middle of a cell", fix)
+    table = _parse(file)
     if table is None:
-        raise _misshapen(form, source)
-    return Raw(table, source, RowNumbers())
+        raise _shape_error(file, source)
+    return RawTable(table, source, RowNumbers())
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _CsvFile:
     data: bytes
     delimiter: str
     names: list[str]
 
+    @property
+    def one_block(self) -> int:
+        """Size of a block that contains the whole file, as far as Arrow allows."""
+        return min(max(len(self.data) + 1, BLOCK_BYTES), MAX_BLOCK_BYTES)
+
 
 def sniff_delimiter(data: bytes) -> str:
-    """Take the separator that occurs most often in the header; a comma where none does."""
+    """The separator that occurs most often in the header outside quotes; a comma if none does."""
     text = data.lstrip()
     end = text.find(b"\n")
     header = text[: end if end >= 0 else None].decode()
-    outside = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=outside.count)
+    unquoted = "".join(header.split('"')[::2])
+    return max(DELIMITERS, key=unquoted.count)
 
 
-def _header(data: bytes, delimiter: str, source: str) -> list[str]:
-    head = io.StringIO(data[:HEADER_CHARACTERS].decode(errors="ignore"), newline="")
+def _read_header(data: bytes, delimiter: str, source: str) -> list[str]:
+    head = io.StringIO(data[:MAX_HEADER_BYTES].decode(errors="ignore"), newline="")
     try:
         return next(row for row in csv.reader(head, delimiter=delimiter) if row)
     except (csv.Error, StopIteration):
-        raise refusal(source, "the header cannot be read", "Write the column names in the first line.") from None
+        raise file_error(source, "the header cannot be read", "Write the column names in the first line.") from None
 
 
-def _parse(form: _Form) -> pa.Table | None:
-    """Try blocks that parse in parallel, then the largest: a row must fit into one block."""
-    for block in (BLOCK, min(max(len(form.data) + 1, BLOCK), LARGEST_BLOCK)):
+def _parse(file: _CsvFile) -> pa.Table | None:
+    """Try blocks that parse in parallel, then one block: a row must fit into a block. None if neither can be read."""
+    for block in (BLOCK_BYTES, file.one_block):
         try:
-            return _arrow(form, block, None)
+            return _read_with_arrow(file, block, None)
         except pa.ArrowInvalid:
             continue
     return None
 
 
-def _arrow(form: _Form, block: int, misfits: list[tuple[int, int]] | None) -> pa.Table:
-    """Parse with Arrow; given ``misfits``, collect rows of the wrong length there.
+def _read_with_arrow(file: _CsvFile, block: int, ragged_rows: list[tuple[int, int]] | None) -> pa.Table:
+    """Parse with Arrow; given ``ragged_rows``, collect row and length of those of the wrong length there.
 
-    Only a single thread counts rows, so that is how misfits are collected.
+    Arrow numbers rows only when it runs on one thread, hence the difference in ``use_threads``.
     """
     from pyarrow import csv as arrow_csv
 
     def collect(row: Any) -> str:  # noqa: ANN401
-        if misfits is None:
+        if ragged_rows is None:
             return "error"
-        misfits.append((row.number - 1, row.actual_columns))  # the header is its row 1
+        ragged_rows.append((row.number - 1, row.actual_columns))  # the header is row 1 for Arrow
         return "skip"
 
     return arrow_csv.read_csv(
-        pa.BufferReader(form.data),
-        read_options=arrow_csv.ReadOptions(block_size=block, use_threads=misfits is None),
+        pa.BufferReader(file.data),
+        read_options=arrow_csv.ReadOptions(block_size=block, use_threads=ragged_rows is None),
         parse_options=arrow_csv.ParseOptions(
-            delimiter=form.delimiter, newlines_in_values=True, invalid_row_handler=collect
+            delimiter=file.delimiter, newlines_in_values=True, invalid_row_handler=collect
         ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(form.names, pa.string()), strings_can_be_null=False, check_utf8=False
+            column_types=dict.fromkeys(file.names, pa.string()), strings_can_be_null=False, check_utf8=False
         ),
     )
 
 
-def _tidy_quotes(data: bytes, delimiter: str) -> bool:
-    """Whether every quote that opens a cell stands at its start, and every one that closes it at its end.
+def _quotes_balanced(data: bytes, delimiter: str) -> bool:
+    """Whether every opening quote is at the start of a cell and every closing one at its end.
 
-    Quotes open and close in turn (a doubled one does both); one that stands elsewhere may swallow whole rows.
+    Quotes open and close in turn (a doubled one does both); a quote anywhere else may swallow whole rows.
     """
-    quotes = positions(data, b'"')
+    quotes = byte_positions(data, b'"')
     if len(quotes) % 2:
         return False
     letters = np.frombuffer(data, np.uint8)
@@ -110,37 +112,38 @@ def _tidy_quotes(data: bytes, delimiter: str) -> bool:
     return bool(border[letters[before[before >= 0]]].all() and border[letters[after[after < len(data)]]].all())
 
 
-def _misquoted(form: _Form) -> int | None:
-    """Find the first row that no strict reader accepts; a quote in the midst of a bare cell is none."""
-    limit = csv.field_size_limit(LARGEST_BLOCK)
+def _first_misquoted_row(file: _CsvFile) -> int | None:
+    """The first row that a strict reader refuses; a quote inside an unquoted cell is allowed."""
+    limit = csv.field_size_limit(MAX_BLOCK_BYTES)
     try:
-        lines = io.StringIO(form.data.decode(), newline="")
-        read = -1
-        for cells in csv.reader(lines, delimiter=form.delimiter, strict=True):
-            read += bool(cells)
+        lines = io.StringIO(file.data.decode(), newline="")
+        rows = -1
+        for cells in csv.reader(lines, delimiter=file.delimiter, strict=True):
+            rows += bool(cells)
     except csv.Error:
-        return max(read + 1, 1)
+        return max(rows + 1, 1)
     finally:
         csv.field_size_limit(limit)
     return None
 
 
-def _misshapen(form: _Form, source: str) -> DataError:
-    misfits: list[tuple[int, int]] = []
+def _shape_error(file: _CsvFile, source: str) -> DataError:
+    ragged_rows: list[tuple[int, int]] = []
     try:
-        _arrow(form, min(max(len(form.data) + 1, BLOCK), LARGEST_BLOCK), misfits)
+        _read_with_arrow(file, file.one_block, ragged_rows)
     except pa.ArrowInvalid as error:
-        return refusal(source, f"the CSV cannot be read: {quote(error)}", "Export it again, as CSV in UTF-8.")
+        return file_error(source, f"the CSV cannot be read: {quote(error)}", "Export it again, as CSV in UTF-8.")
+    width = len(file.names)
     problems = []
-    for saying, chosen in (
-        ("more", [(row, cells) for row, cells in misfits if cells > len(form.names)]),
-        ("fewer", [(row, cells) for row, cells in misfits if cells < len(form.names)]),
+    for comparison, selected in (
+        ("more", [(row, cells) for row, cells in ragged_rows if cells > width]),
+        ("fewer", [(row, cells) for row, cells in ragged_rows if cells < width]),
     ):
-        if chosen:
-            row, cells = chosen[0]
-            header = f"the {len(form.names)} of the header ({join_names(form.names)})"
-            what = f"{pluralize(cells, 'cell')}, {saying} than {header}"
-            rows = others(RowNumbers(), [row - 1 for row, _ in chosen])
-            fix = "Put cells that contain the separator, quotes or line breaks in quotes, or export the file again."
+        if selected:
+            row, cells = selected[0]
+            header = f"the header's {width} ({join_names(file.names)})"
+            what = f"the row has {pluralize(cells, 'cell')}, {comparison} than {header}"
+            rows = row_examples(RowNumbers(), [row - 1 for row, _ in selected])
+            fix = "Put cells with separators, quotes or line breaks in quotes, or export the file again."
             problems.append(Problem(f"{source} row {row}", what + rows, fix))
     return DataError(problems)

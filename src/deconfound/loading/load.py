@@ -1,33 +1,33 @@
-"""The way from three sources to a study, with all their problems in one error."""
+"""Read whole studies, logs with replays, single replays and contexts; all problems come in one error."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, describe_context, is_in
+import pyarrow as pa
+
+from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, describe_context, is_in
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding
 from deconfound.formatting import join_names, pluralize
-from deconfound.loading.align import align
-from deconfound.loading.column_mapping import Finder, candidates, check_mapping, unmatched
-from deconfound.loading.drafts import Draft, Scale, draft
-from deconfound.loading.draws import with_draws
-from deconfound.loading.raw import Raw
-from deconfound.loading.sources import Source, label, read
+from deconfound.loading.canonical import CanonicalTable, OutcomeScale, align_contexts, canonicalize, number_draws
+from deconfound.loading.column_mapping import ColumnResolver, check_mapping, matching_columns, unmatched_mappings
+from deconfound.loading.raw import RawTable
+from deconfound.loading.sources import TableLike, read_table, source_name
 
-Kind = TypeVar("Kind", Log, Experiment, Replay)
+TableType = TypeVar("TableType", Log, Experiment, Replay)
 
 
 def load(
     *,
-    log: Source,
-    experiment: Source,
-    replay: Source,
+    log: TableLike,
+    experiment: TableLike,
+    replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
     models: Sequence[str] | None = None,
@@ -36,23 +36,23 @@ def load(
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
-    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. Whatever is wrong in any of the
-    three raises one ``DataError`` that lists it all.
+    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. Everything wrong in any of the
+    three tables raises one ``DataError`` that lists it all.
     """
-    check_usage(columns or {}, outcome_range)
+    _check_options(columns or {}, outcome_range)
     sources = {"log": log, "experiment": experiment, "replay": replay}
-    problems = _same_file(sources)
-    scale = Scale(outcome_range, drop_missing)
-    drafts = drafts_of(sources, columns or {}, scale, problems)
-    if len(drafts) < len(sources):
+    problems = _same_file_problems(log, experiment)
+    scale = OutcomeScale(outcome_range, drop_missing)
+    tables = _read_canonical_tables(sources, columns or {}, scale, problems)
+    if len(tables) < len(sources):
         raise DataError(problems)
-    aligned = align([drafts[role] for role in sources], problems)
-    replayed = with_draws(aligned[2], problems)
+    aligned = align_contexts([tables[role] for role in sources], problems)
+    numbered = number_draws(aligned[2], problems)
     try:
-        study = Study.build(
-            finished(Log, aligned[0]),
-            finished(Experiment, aligned[1]),
-            finished(Replay, replayed),
+        study = Study.from_tables(
+            _to_table(Log, aligned[0]),
+            _to_table(Experiment, aligned[1]),
+            _to_table(Replay, numbered),
             models=models,
             incomplete=incomplete,
         )
@@ -63,105 +63,172 @@ def load(
     return study
 
 
-def load_replay(
-    source: Source, *, columns: Mapping[str, str] | None = None, models: Sequence[str] | None = None
-) -> Replay:
-    """Read a replay by itself: the outputs of known models on new contexts.
+@dataclass(frozen=True, slots=True, eq=False)
+class LogAndReplay:
+    """The data available before an experiment: ordinary use, and every candidate's outputs."""
 
-    With ``models``, each of them must be there on every context, and rows of others are left out.
-    """
-    check_usage(columns or {}, None)
+    log: Log
+    replay: Replay
+    models: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Findings from reading both tables."""
+        return (*self.log.findings, *self.replay.findings)
+
+
+def load_log_and_replay(
+    *,
+    log: TableLike,
+    replay: TableLike,
+    columns: Mapping[str, str] | None = None,
+    outcome_range: tuple[float, float] | None = None,
+    models: Sequence[str] | None = None,
+    drop_missing: bool = False,
+) -> LogAndReplay:
+    """Read a log and a replay without an experiment, with the arguments of ``load``."""
+    _check_options(columns or {}, outcome_range)
+    sources = {"log": log, "replay": replay}
     problems: list[Problem] = []
-    drafts = drafts_of({"replay": source}, columns or {}, Scale(), problems)
-    if not drafts:
+    scale = OutcomeScale(outcome_range, drop_missing)
+    tables = _read_canonical_tables(sources, columns or {}, scale, problems)
+    if problems or len(tables) < len(sources):
         raise DataError(problems)
-    aligned = align([drafts["replay"]], problems)
-    replay = finished(Replay, with_draws(aligned[0], problems))
-    if models is not None:
-        problems += _uncovered(replay, models)
+    first, second = align_contexts([tables[role] for role in sources], problems)
+    second = number_draws(second, problems)
     if problems:
         raise DataError(problems)
-    return replay if models is None else _only(replay, models)
+    return _validate(_to_table(Log, first), _to_table(Replay, second), models)
 
 
-def check_usage(columns: Mapping[str, str], outcome_range: tuple[float, float] | None) -> None:
+def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndReplay:
+    names = cross_table.resolve_models(replay, models)
+    tables = (log, replay)
+    problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
+    if cross_table.missing_text_columns(tables):
+        problems += cross_table.text_problems(tables)
+        log, replay = log.drop_text(), replay.drop_text()
+    problems += cross_table.too_few_models(replay, names)
+    if problems:
+        raise DataError(problems)
+    return LogAndReplay(log, replay.for_models(names), names)
+
+
+def load_replay(
+    source: TableLike, *, columns: Mapping[str, str] | None = None, models: Sequence[str] | None = None
+) -> Replay:
+    """Read a replay by itself: the outputs of models on new contexts.
+
+    With ``models``, each of them must be present on every context, and rows of others are left out.
+    """
+    _check_options(columns or {}, None)
+    problems: list[Problem] = []
+    tables = _read_canonical_tables({"replay": source}, columns or {}, OutcomeScale(), problems)
+    if not tables:
+        raise DataError(problems)
+    aligned = align_contexts([tables["replay"]], problems)
+    replay = _to_table(Replay, number_draws(aligned[0], problems))
+    if models is not None:
+        problems += _incomplete_contexts(replay, models)
+    if problems:
+        raise DataError(problems)
+    return replay if models is None else _for_models(replay, models)
+
+
+def _incomplete_contexts(replay: Replay, models: Sequence[str]) -> list[Problem]:
+    complete = is_in(replay.arrow["context_id"], replay.complete_contexts(models))
+    if complete.all():
+        return []
+    row = int(complete.argmin())
+    missing = sorted(set(models) - replay.models_on(replay.arrow["context_id"][row].as_py()))
+    contexts = len(replay.filter(~complete).unique_values("context_id"))
+    what = f"context {describe_context(replay.arrow, row)} has no output of {join_names(missing)}"
+    what += f" ({pluralize(contexts, 'incomplete context')})"
+    return [Problem(replay.locate(row), what, f"Replay {join_names(sorted(set(models)))} on every context.")]
+
+
+def _for_models(replay: Replay, models: Sequence[str]) -> Replay:
+    others = sorted(replay.unique_values("model").difference(models))
+    if not others:
+        return replay
+    message = f"{replay.source}: outputs of {join_names(others)} are not used, because these models are not compared."
+    selected = replay.for_models(models)
+    return replace(selected, findings=(*selected.findings, Finding("models", "pass", message)))
+
+
+def load_contexts(source: TableLike, *, columns: Mapping[str, str] | None = None) -> pa.Table:
+    """Read the contexts to generalize to: ``context`` or ``context_id``, and ``feature_*`` columns.
+
+    Entries of ``columns`` that name no column of this table are ignored, so that a study's mapping can be reused.
+    """
+    check_mapping(columns or {})
+    raw = read_table(source, "target", source_name(source, "target"))
+    names = raw.arrow.column_names
+    mapping = {name: column for name, column in (columns or {}).items() if column in names}
+    problems: list[Problem] = []
+    resolver = ColumnResolver("target", raw.source, mapping, accept_id_alias=not _has_text(names, mapping))
+    resolved = resolver.resolve(names, problems)
+    table = None if problems else canonicalize(raw, resolved, OutcomeScale(), problems)
+    if table is None or problems:
+        raise DataError(problems)
+    return table.arrow
+
+
+def _check_options(columns: Mapping[str, str], outcome_range: tuple[float, float] | None) -> None:
     """Refuse options that no table could satisfy."""
     check_mapping(columns)
     if outcome_range is None:
         return
     low, high = outcome_range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(f"--outcome-range: {low} must be a number below {high}.")
+        raise UsageError(f"--outcome-range {low:g} {high:g}: give two finite numbers, the lower one first.")
 
 
-def _same_file(sources: Mapping[str, Source]) -> list[Problem]:
-    log, experiment = sources["log"], sources["experiment"]
-    paths = [Path(s).resolve() for s in (log, experiment) if isinstance(s, str | os.PathLike)]
+def _same_file_problems(log: TableLike, experiment: TableLike) -> list[Problem]:
+    paths = [Path(source).resolve() for source in (log, experiment) if isinstance(source, str | os.PathLike)]
     if log is not experiment and (len(paths) < 2 or paths[0] != paths[1]):
         return []
     what = "the log and the experiment are the same table"
-    return [Problem(label(log, "log"), what, "Put the randomized rows into a table of their own.")]
+    return [Problem(source_name(log, "log"), what, "Put the randomized rows into a table of their own.")]
 
 
-def drafts_of(
-    sources: Mapping[str, Source], columns: Mapping[str, str], scale: Scale, problems: list[Problem]
-) -> dict[str, Draft]:
-    """Bring every table that can be read into canonical columns; one that cannot leaves its problems behind."""
-    raws = _read_all(sources, problems)
-    present = {role: (raw.source, raw.table.column_names) for role, raw in raws.items()}
-    dead = unmatched(columns, present) if len(raws) == len(sources) else {}
-    problems += dead.values()
-    columns = {name: column for name, column in columns.items() if name not in dead}
-    bare_id = not all(_has_text(names, columns) for _, names in present.values())
-    drafts: dict[str, Draft] = {}
+def _read_canonical_tables(
+    sources: Mapping[str, TableLike], columns: Mapping[str, str], scale: OutcomeScale, problems: list[Problem]
+) -> dict[str, CanonicalTable]:
+    """Convert every table that can be read; the others only add to ``problems``."""
+    raws = _read_raw_tables(sources, problems)
+    present = {role: (raw.source, raw.arrow.column_names) for role, raw in raws.items()}
+    unmatched = unmatched_mappings(columns, present) if len(raws) == len(sources) else {}
+    problems += unmatched.values()
+    columns = {name: column for name, column in columns.items() if name not in unmatched}
+    accept_id_alias = not all(_has_text(names, columns) for _, names in present.values())
+    tables: dict[str, CanonicalTable] = {}
     for role, raw in raws.items():
-        found = len(problems)
-        naming = Finder(role, raw.source, columns, bare_id).name_columns(raw.table.column_names, problems)
-        if len(problems) == found:
-            made = draft(raw, naming, scale, problems)
-            drafts |= {} if made is None else {role: made}
-    return drafts
+        before = len(problems)
+        resolver = ColumnResolver(role, raw.source, columns, accept_id_alias)
+        mapping = resolver.resolve(raw.arrow.column_names, problems)
+        table = canonicalize(raw, mapping, scale, problems) if len(problems) == before else None
+        if table is not None:
+            tables[role] = table
+    return tables
 
 
-def _read_all(sources: Mapping[str, Source], problems: list[Problem]) -> dict[str, Raw]:
-    labels = {role: label(source, role) for role, source in sources.items()}
-    if len(set(labels.values())) < len(labels):
-        labels = {role: f"{role} {name}" for role, name in labels.items()}
+def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) -> dict[str, RawTable]:
+    names = {role: source_name(source, role) for role, source in sources.items()}
+    if len(set(names.values())) < len(names):
+        names = {role: f"{role} {name}" for role, name in names.items()}
     raws = {}
     for role, source in sources.items():
         try:
-            raws[role] = read(source, role, labels[role])
+            raws[role] = read_table(source, role, names[role])
         except DataError as error:
             problems += error.problems
     return raws
 
 
 def _has_text(names: Sequence[str], columns: Mapping[str, str]) -> bool:
-    return columns.get("context") in names or bool(candidates("context", names, bare_id=False))
+    return columns.get("context") in names or bool(matching_columns("context", names, accept_id_alias=False))
 
 
-def finished(kind: type[Kind], made: Draft) -> Kind:
-    """The table that a draft has become."""
-    return kind(made.table, made.source, made.ignored, made.findings, made.places)
-
-
-def _uncovered(replay: Replay, models: Sequence[str]) -> list[Problem]:
-    complete = is_in(replay.table["context_id"], replay.complete_contexts(models))
-    if complete.all():
-        return []
-    row = int(complete.argmin())
-    name = replay.table["context_id"][row].as_py()
-    lacking = sorted(set(models) - replay.models_on(name))
-    contexts = len(replay.keep(~complete).distinct("context_id"))
-    what = f"context {describe_context(replay.table, row)} has no output of {join_names(lacking)}"
-    what += f" ({pluralize(contexts, 'context')} lack one)"
-    return [Problem(replay.where(row), what, f"Replay {join_names(sorted(set(models)))} on every context.")]
-
-
-def _only(replay: Replay, models: Sequence[str]) -> Replay:
-    others = sorted(replay.distinct("model").difference(models))
-    if not others:
-        return replay
-    message = f"{replay.source}: outputs of {join_names(others)} are left out; they are not among the models compared."
-    kept = replay.only(models)
-    return replace(kept, findings=(*kept.findings, Finding("models", "pass", message)))
+def _to_table(kind: type[TableType], table: CanonicalTable) -> TableType:
+    return kind(table.arrow, table.source, table.unused_columns, table.findings, table.row_numbers)

@@ -1,8 +1,10 @@
-"""A user's table as read, before anything is renamed or judged, and how to point at what is wrong with it."""
+"""A user's table as it was read, and problems that point at its rows and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,22 +13,22 @@ import pyarrow as pa
 from deconfound.data import Mask, RowNumbers
 from deconfound.errors import Problem
 from deconfound.formatting import pluralize, quote
-from deconfound.loading.values import NESTED
 
-SHOWN_ROWS = 3
+MAX_EXAMPLES = 3  # rows and values listed in one message
+NESTED = pa.struct([("json", pa.string())])  # type of a column in which some cell is a list or an object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Raw:
+class RawTable:
     """The columns of one source under the user's own names."""
 
-    table: pa.Table
+    arrow: pa.Table
     source: str
-    places: RowNumbers
+    row_numbers: RowNumbers
 
     def column(self, name: str) -> Column:
-        """Take one column together with its whereabouts."""
-        return Column(name, self.table[name], self.source, self.places)
+        """One column, with what is needed to name the place of its values."""
+        return Column(name, self.arrow[name], self.source, self.row_numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,30 +38,74 @@ class Column:
     name: str
     values: pa.ChunkedArray
     source: str
-    places: RowNumbers
+    row_numbers: RowNumbers
 
-    def problem(self, bad: Mask, what: str, fix: str, *, show: bool = True) -> Problem:
-        """Gather all rows with one kind of fault into one problem: the first row, a few examples, the count."""
+    def row_problem(self, bad: Mask, description: str, fix: str, *, show_value: bool = True) -> Problem:
+        """One problem for all rows with the same fault: the first row and its value, a few more, and the count.
+
+        ``description`` completes the sentence: "outcome 1.7 is outside 0 to 1", or "outcome has no value" without
+        ``show_value``.
+        """
         rows = np.flatnonzero(bad)
-        examples = ": " + ", ".join(dict.fromkeys(self._shown(int(row)) for row in rows[:SHOWN_ROWS])) if show else ""
-        said = f"column {quote(self.name)} {what}{examples}{others(self.places, rows)}"
-        return Problem(f"{self.source} {self.places.unit} {self.places.number(int(rows[0]))}", said, fix)
+        shown = rows[:MAX_EXAMPLES] if show_value else []
+        values = list(dict.fromkeys(self._format_value(int(row)) for row in shown))
+        also = f"; also {', '.join(values[1:])}" if values[1:] else ""
+        subject = " ".join([self._format_name(), *values[:1]])
+        what = f"{subject} {description}{row_examples(self.row_numbers, rows, also)}"
+        return Problem(self.row_numbers.locate(self.source, int(rows[0])), what, fix)
 
-    def _shown(self, row: int) -> str:
+    def column_problem(self, description: str, fix: str) -> Problem:
+        """A fault of the whole column, without a row."""
+        return Problem(self.source, f"{self._format_name()} {description}", fix)
+
+    def _format_name(self) -> str:
+        return self.name if self.name.isidentifier() else quote(self.name)
+
+    def _format_value(self, row: int) -> str:
+        """A value as it appears in a message: text in quotes, unless it is a number."""
         value = self.values[row].as_py()
-        if self.values.type == NESTED:
-            value = value["json"]
-        return quote(value) if isinstance(value, str) else quote(value)[1:-1]
-
-    def whole(self, what: str, fix: str) -> Problem:
-        """State a fault of the column itself, which no single row can show."""
-        return Problem(self.source, f"column {quote(self.name)} {what}", fix)
+        if self.values.type == NESTED and value is not None:
+            return quote(value["json"])[1:-1].replace('\\"', '"')
+        return quote(value) if isinstance(value, str) and not _is_number(value) else quote(value)[1:-1]
 
 
-def others(places: RowNumbers, rows: Iterable[int]) -> str:
-    """Count the rows of one fault and name the first few; nothing for a single one."""
-    found = [places.number(int(row)) for row in rows]
-    if len(found) <= 1:
+def row_examples(row_numbers: RowNumbers, rows: Iterable[int], note: str = "") -> str:
+    """Count the rows with one fault and list the first few, in parentheses; nothing for a single row."""
+    numbers = [row_numbers.number(int(row)) for row in rows]
+    if len(numbers) <= 1:
         return ""
-    shown = ", ".join(map(str, found[:SHOWN_ROWS])) + (", …" if len(found) > SHOWN_ROWS else "")
-    return f" ({pluralize(len(found), places.unit)}: {shown})"
+    listed = ", ".join(map(str, numbers[:MAX_EXAMPLES])) + (", …" if len(numbers) > MAX_EXAMPLES else "")
+    return f" ({pluralize(len(numbers), row_numbers.unit)}: {listed}{note})"
+
+
+def column_from_values(values: Sequence[object]) -> pa.Array:
+    """Build one Arrow column from Python values of any type.
+
+    Values of mixed types become the text that was written. A column with a list or an object somewhere becomes
+    ``NESTED``: it can be left unused, or refused with the row at fault.
+    """
+    if any(isinstance(value, dict | list | tuple | set) for value in values):
+        return pa.array([{"json": _as_text(v)} if isinstance(v, dict | list) else None for v in values], NESTED)
+    types = {type(value) for value in values if value is not None}
+    try:
+        if len(types) <= 1 or types == {int, float}:
+            return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError):
+        pass  # integers beyond 64 bits, or objects of a foreign class: their text is exact
+    return pa.array([None if _is_missing(value) else _as_text(value) for value in values], pa.string())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

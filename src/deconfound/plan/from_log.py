@@ -83,18 +83,17 @@ def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evide
 
 def _seen(history: LogAndReplay, seed: int) -> Seen:
     study = _study(history)
-    features = FeatureSpec(source="text" if study.has_text else "columns")
-    featurizer, blocks = features.fit_transform_log(study)
-    cells = ReplayArrays.of(history.replay.table, history.models, featurizer)
-    outcome = history.log.table["outcome"].to_numpy()
-    _, model = encode(history.log.table["model"], (*study.models, *study.others))
-    _, context = encode(history.log.table["context_id"], None)
+    featurizer, blocks = FeatureSpec().fit_transform_log(study.log)
+    cells = ReplayArrays.of(history.replay.arrow, history.models, featurizer)
+    outcome = history.log.arrow["outcome"].to_numpy()
+    _, model = encode(history.log.arrow["model"], (*study.models, *study.uncompared_models))
+    _, context = encode(history.log.arrow["context_id"], None)
     rows, kept = _distinct(blocks, outcome, context, seed)
     prediction = _held_out(rows, seed)
-    q = cells.q(ObsOnly().fit(rows, rows), BALANCE if blocks.both else 0.0)
-    place = np.full(int(blocks.pair.max()) + 1, -1)
+    q = cells.q(ObsOnly().fit(rows, rows), BALANCE if blocks.has_text_and_dense else 0.0)
+    place = np.full(int(blocks.row_index.max()) + 1, -1)
     place[kept] = np.arange(len(kept))
-    at = place[blocks.pair]
+    at = place[blocks.row_index]
     inside = at >= 0
     return Seen(model[inside], outcome[inside], prediction[at[inside]], q)
 
@@ -102,22 +101,22 @@ def _seen(history: LogAndReplay, seed: int) -> Seen:
 def _study(history: LogAndReplay) -> Study:
     """The features are learned from the log alone, so an experiment without rows does."""
     log = history.log
-    names = [name for name in log.table.column_names if not name.startswith("label_")]
-    nothing = Experiment(log.table.select(names).slice(0, 0), "experiment")
-    others = tuple(sorted(log.distinct("model").difference(history.models)))
+    names = [name for name in log.arrow.column_names if not name.startswith("label_")]
+    nothing = Experiment(log.arrow.select(names).slice(0, 0), "experiment")
+    others = tuple(sorted(log.unique_values("model").difference(history.models)))
     return Study(log, nothing, history.replay, history.models, others, ())
 
 
 def _distinct(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, seed: int) -> tuple[Rows, IntArray]:
     """Distinct log rows with their mean outcomes, a sample of them if there are many, and which they are."""
-    weight = np.bincount(blocks.pair).astype(np.float64)
-    mean = np.bincount(blocks.pair, weights=outcome) / weight
+    weight = np.bincount(blocks.row_index).astype(np.float64)
+    mean = np.bincount(blocks.row_index, weights=outcome) / weight
     first = np.empty(len(weight), dtype=np.int64)
-    first[blocks.pair[::-1]] = context[::-1]
+    first[blocks.row_index[::-1]] = context[::-1]
     kept = np.arange(len(weight))
     if len(kept) > LARGEST:
         kept = np.sort(np.random.default_rng(seed).choice(len(kept), LARGEST, replace=False))
-    phi = blocks.phi(BALANCE if blocks.both else 0.0)
+    phi = blocks.phi(BALANCE if blocks.has_text_and_dense else 0.0)
     return Rows(phi[kept], outcome=mean[kept], weight=weight[kept], context=first[kept]), kept
 
 

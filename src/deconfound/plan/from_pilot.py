@@ -44,7 +44,7 @@ def from_study(study: Study, family: Family | None, seed: int, progress: Progres
     """Cross-fit a reward as ``evaluate`` does and see what it leaves unexplained."""
     with one_blas_thread():
         progress("reading texts", 0.0)
-        material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
+        material = StudyArrays.of(study, FeatureSpec())
         fitted = cross_fit(material, family or Auto(), FOLDS, seed, None, progress)
     trial = material.trial
     pilot = Pilot(fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster)

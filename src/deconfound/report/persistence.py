@@ -13,7 +13,7 @@ import numpy as np
 from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem
-from deconfound.features import Featurizer
+from deconfound.features import Featurizer, load_featurizer, save_featurizer
 from deconfound.findings import Finding
 from deconfound.linalg import Linear
 from deconfound.report.beliefs import (
@@ -33,7 +33,7 @@ def save(result: Result, directory: Path) -> None:
     """Write result.json, reward.npz and the featurizer; result.json last, so that a cut-off save shows."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "result.json").unlink(missing_ok=True)
-    result.featurizer.save(directory)
+    save_featurizer(result.featurizer, directory)
     policy = result.policy
     arrays = {**_arrays([policy.reward, *policy.bootstrap_fits]), **calibration_arrays(policy.calibration)}
     if policy.cost is not None:
@@ -51,7 +51,7 @@ def load(directory: Path) -> Result:
             raise _unusable(where, f"its schema is {stored['schema']} and this version reads {SCHEMA}")
         with (directory / "reward.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             known = {name: arrays[name] for name in arrays.files}
-        return _result(stored, known, Featurizer.load(directory))
+        return _result(stored, known, load_featurizer(directory))
     except FileNotFoundError as error:
         raise _unusable(Path(error.filename), "there is no such file") from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile) as error:

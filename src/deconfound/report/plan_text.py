@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
-from deconfound.formatting import escape_control_characters, format_percent, pluralize
+from deconfound.formatting import escape_control_characters, format_percent, pluralize, text_table
 from deconfound.plan.allocation import MOST_ROWS
 from deconfound.plan.forecast import Step
 from deconfound.plan.plan import Plan, PlanRow, RequiredRows
@@ -151,8 +151,7 @@ def _table(lines: Sequence[PlanRow]) -> str:
                 f"{step.regret:.4f} ({low.regret:.4f}-{high.regret:.4f})",
             )
         )
-    sizes = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.rjust(n) for cell, n in zip(row, sizes, strict=True)) for row in rows)
+    return text_table(rows)
 
 
 def _rests_on(plan: Plan) -> str:

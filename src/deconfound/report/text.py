@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from deconfound.diagnose.target import CHECK as OVERLAP
-from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize
+from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, text_table
 from deconfound.report.document import recommended
 from deconfound.report.findings_text import luck, refusal
 from deconfound.result import Result
@@ -246,10 +246,4 @@ def shown(value: float, signed: bool = False) -> str:
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Columns of equal width, names to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(_line(row, widths) for row in rows)
-
-
-def _line(row: Iterable[str], widths: Sequence[int]) -> str:
-    cells = [cell.ljust(w) if i == 1 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-    return "  ".join(cells).rstrip()
+    return text_table(rows, left=(1,))

@@ -112,14 +112,14 @@ def _read_zip(path: Path) -> list[str]:
 
 
 def _read_file(path: Path, name: str) -> list[str]:
-    from deconfound.loading.files import find, read_text
-    from deconfound.loading.sources import read
+    from deconfound.loading.files import read_text, resolve_file
+    from deconfound.loading.sources import read_table
 
     if ".jsonl" in path.suffixes and path.is_file() and path.stat().st_size:
-        strings = _read_strings(read_text(find(path, name)), name)
+        strings = _read_strings(read_text(resolve_file(path, name)), name)
         if strings is not None:
             return strings
-    table = read(path, "articles", name).table
+    table = read_table(path, "articles", name).arrow
     columns = {column.strip().lower(): column for column in table.column_names}
     text_columns = [columns[column] for column in TEXT_COLUMNS if column in columns]
     if not text_columns:

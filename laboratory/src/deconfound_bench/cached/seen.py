@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.surface import surface
-from deconfound.features.texts import read_texts
-from deconfound.features.tokenize import split
+from deconfound.features.surface import surface_statistics as pair_statistics
+from deconfound.features.tokenize import tokenize, tokenize_pairs
 from deconfound_bench.cached.world import varies
 from deconfound_bench.grid import Grid
 
@@ -21,7 +20,7 @@ def surface_statistics(grid: Grid) -> FloatArray:
     shape = (len(grid.contexts), len(grid.models))
     context = np.repeat(np.arange(shape[0]), shape[1])
     outputs = [output for row in grid.outputs for output in row]
-    values = surface(read_texts(grid.contexts, outputs, context, np.arange(len(outputs))))
+    values = pair_statistics(tokenize_pairs(grid.contexts, outputs, context, np.arange(len(outputs))))
     return np.asarray(values.reshape(*shape, -1))
 
 
@@ -34,13 +33,13 @@ def context_features(contexts: Sequence[str]) -> FloatArray:
 
 def lengths(grid: Grid) -> FloatArray:
     """Mean words of each model's outputs, scaled to [0, 1]: what its use costs."""
-    words = np.array([[len(split(output)) for output in row] for row in grid.outputs]).mean(axis=0)
+    words = np.array([[len(tokenize(output)) for output in row] for row in grid.outputs]).mean(axis=0)
     span = float(np.ptp(words))
     return np.asarray((words - words.min()) / span if span > 0 else np.zeros(len(words)))
 
 
 def _describe(text: str) -> tuple[float, ...]:
-    words = split(text)
+    words = tokenize(text)
     count = max(len(words), 1)
     sentences = max(sum(text.count(end) for end in ENDS), 1)
     return (

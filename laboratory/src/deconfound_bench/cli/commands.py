@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
-from deconfound.formatting import did_you_mean, quote
+from deconfound.formatting import did_you_mean, quote, to_jsonable
 from deconfound.linalg.threads import thread_count as cores
 from deconfound.report.figures import require_matplotlib
 from deconfound_bench.articles import read_articles
@@ -122,16 +120,9 @@ def _as_json(benchmark: Benchmark, scores: Sequence[Score], folder: Path) -> str
         "results": str(folder / "results.parquet"),
         "digest": digest(scores),
         "constants": json.loads(benchmark.constants),
-        "overall": [_known(asdict(standing)) for standing in overall(scores).standings],
+        "overall": [to_jsonable(asdict(standing)) for standing in overall(scores).standings],
     }
     return json.dumps(told, indent=2, allow_nan=False) + "\n"
-
-
-def _known(value: Any) -> Any:  # noqa: ANN401  (any JSON)
-    """With null for what one seed leaves unknown: JSON has no word for it."""
-    if isinstance(value, dict):
-        return {name: _known(part) for name, part in value.items()}
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from deconfound.design import IntArray
 from deconfound.errors import Problem
 from deconfound.formatting import join_names, pluralize, quote
-from deconfound.loading.raw import others
+from deconfound.loading.raw import row_examples
 from deconfound_bench.grid.tables import Contexts, Outputs
 
 LEAST_MODELS = 2
@@ -37,7 +37,7 @@ def arrange(contexts: Contexts, outputs: Outputs, problems: list[Problem]) -> Ce
     if strange.any():
         fix = "Add the context, or remove the row."
         column = outputs.raw.column("context_id")
-        problems.append(column.problem(strange, "names a context that the contexts do not have", fix))
+        problems.append(column.row_problem(strange, "names a context that the contexts do not have", fix))
     rows = np.flatnonzero(~strange)
     if not len(rows):
         return None
@@ -76,9 +76,9 @@ def _too_few(contexts: Contexts, outputs: Outputs, context_ids: Sequence[str], m
 def _doubled(outputs: Outputs, again: IntArray) -> Problem:
     row = int(again[0])
     what = f"context {quote(outputs.context_ids[row])} has another output of model {quote(outputs.models[row])}"
-    places = outputs.raw.places
-    where = f"{outputs.raw.source} {places.unit} {places.number(row)}"
-    return Problem(where, what + others(places, again), "Keep one output for each context and model.")
+    places = outputs.raw.row_numbers
+    where = places.locate(outputs.raw.source, row)
+    return Problem(where, what + row_examples(places, again), "Keep one output for each context and model.")
 
 
 def _missing(outputs: Outputs, context_ids: Sequence[str], models: Sequence[str], count: IntArray) -> Problem:

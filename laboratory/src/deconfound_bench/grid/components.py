@@ -10,8 +10,8 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.errors import Problem, UsageError
 from deconfound.formatting import did_you_mean, join_names, quote
-from deconfound.loading.numbers import finite, floats
-from deconfound.loading.raw import Raw
+from deconfound.loading.convert import to_finite_floats, to_floats
+from deconfound.loading.raw import RawTable
 
 FIX = "Judge every output, or use a reward that does without this component."
 
@@ -30,7 +30,7 @@ class Wanted:
 
 
 def components(
-    raw: Raw, names: Iterable[str], wanted: Wanted, problems: list[Problem]
+    raw: RawTable, names: Iterable[str], wanted: Wanted, problems: list[Problem]
 ) -> tuple[dict[str, FloatArray], list[str]]:
     """Read every column of numbers, and tell which columns are none.
 
@@ -44,7 +44,7 @@ def components(
             found[name] = _wanted(raw, name, wanted, problems)
             continue
         doubts: list[Problem] = []
-        values = floats(raw.column(name), doubts, FIX)
+        values = to_floats(raw.column(name), doubts, FIX)
         if doubts:
             dropped.append(f"left out column {quote(name)} of {raw.source}, which holds no numbers")
         elif np.isnan(values).all():
@@ -55,19 +55,19 @@ def components(
     return found, dropped
 
 
-def _wanted(raw: Raw, name: str, wanted: Wanted, problems: list[Problem]) -> FloatArray:
+def _wanted(raw: RawTable, name: str, wanted: Wanted, problems: list[Problem]) -> FloatArray:
     column = raw.column(name)
-    values = finite(column, problems, FIX)
+    values = to_finite_floats(column, problems, FIX)
     low, high = wanted.within.get(name, (-np.inf, np.inf))
     outside = np.isfinite(values) & ((values < low) | (values > high))
     if outside.any():
         known = values[np.isfinite(values)]
         fix = f"Bring it to that range (this column runs from {known.min():g} to {known.max():g})."
-        problems.append(column.problem(outside, f"is outside [{low:g}, {high:g}]", fix))
+        problems.append(column.row_problem(outside, f"is outside [{low:g}, {high:g}]", fix))
     return values
 
 
-def _missing(raw: Raw, name: str, found: Mapping[str, FloatArray]) -> Problem:
+def _missing(raw: RawTable, name: str, found: Mapping[str, FloatArray]) -> Problem:
     offer = did_you_mean(name, found).rstrip("?")
     what = f"there is no component {quote(name)}; the grid has {join_names(found) or 'none'}{offer}"
     return Problem(raw.source, what, "Add it as a column of numbers, or use a reward that does without it.")

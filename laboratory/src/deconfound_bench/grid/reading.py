@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, pluralize
-from deconfound.loading.files import refusal
+from deconfound.loading.files import file_error
 from deconfound_bench.grid.cells import Cells, arrange
 from deconfound_bench.grid.components import Wanted
 from deconfound_bench.grid.grid import Grid, signed
@@ -28,7 +28,7 @@ def read_grid(
     wanted = Wanted(tuple(needed), dict(within or {}))
     if not directory.is_dir():
         what = "this is a file, not a folder" if directory.exists() else "there is no such folder"
-        raise refusal(directory.name, what, "Name the folder that holds contexts.parquet and outputs.parquet.")
+        raise file_error(directory.name, what, "Name the folder that holds contexts.parquet and outputs.parquet.")
     problems: list[Problem] = []
     tables = [read_table(directory, role, problems) for role in ("contexts", "outputs")]
     contexts = read_contexts(tables[0], problems) if tables[0] else None

@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import did_you_mean, join_names, quote
-from deconfound.loading.files import CODECS, FORMATS, refusal
-from deconfound.loading.numbers import is_text
-from deconfound.loading.raw import Column, Raw
-from deconfound.loading.sources import read
-from deconfound.loading.texts import texts
+from deconfound.loading.convert import is_string_type, to_strings
+from deconfound.loading.files import CODECS, FORMATS, file_error
+from deconfound.loading.raw import Column, RawTable
+from deconfound.loading.sources import read_table as read_source
 from deconfound_bench.grid.components import Wanted, components
 
 CONTEXT_COLUMNS = ("context_id", "context")
@@ -35,7 +34,7 @@ FIXES = {
 class Contexts:
     """The contexts in the order of their file."""
 
-    raw: Raw
+    raw: RawTable
     ids: list[str]
     texts: list[str]
     extras: dict[str, list[str]]
@@ -46,7 +45,7 @@ class Contexts:
 class Outputs:
     """The outputs in the order of their file."""
 
-    raw: Raw
+    raw: RawTable
     context_ids: list[str]
     models: list[str]
     texts: list[str]
@@ -54,22 +53,22 @@ class Outputs:
     dropped: list[str]
 
 
-def read_table(folder: Path, role: str, problems: list[Problem]) -> Raw | None:
+def read_table(folder: Path, role: str, problems: list[Problem]) -> RawTable | None:
     """Find and read one of the two files; None where that fails."""
     try:
         path = _find(folder, role)
-        return read(path, role, f"{folder.resolve().name}/{path.name}")
+        return read_source(path, role, f"{folder.resolve().name}/{path.name}")
     except DataError as error:
         problems += error.problems
     return None
 
 
-def read_contexts(raw: Raw, problems: list[Problem]) -> Contexts | None:
+def read_contexts(raw: RawTable, problems: list[Problem]) -> Contexts | None:
     """Check ids and texts, and keep every other column of text."""
     made = _columns(raw, CONTEXT_COLUMNS, problems)
     extras: dict[str, list[str]] = {}
     dropped = []
-    for name in sorted(set(raw.table.column_names) - set(CONTEXT_COLUMNS)):
+    for name in sorted(set(raw.arrow.column_names) - set(CONTEXT_COLUMNS)):
         column = raw.column(name)
         values = _optional(column)
         if values is None:
@@ -85,10 +84,10 @@ def read_contexts(raw: Raw, problems: list[Problem]) -> Contexts | None:
     return Contexts(raw, made["context_id"], made["context"], extras, dropped)
 
 
-def read_outputs(raw: Raw, wanted: Wanted, problems: list[Problem]) -> Outputs | None:
+def read_outputs(raw: RawTable, wanted: Wanted, problems: list[Problem]) -> Outputs | None:
     """Check keys, texts and components."""
     made = _columns(raw, OUTPUT_COLUMNS, problems)
-    numbers, dropped = components(raw, set(raw.table.column_names) - set(OUTPUT_COLUMNS), wanted, problems)
+    numbers, dropped = components(raw, set(raw.arrow.column_names) - set(OUTPUT_COLUMNS), wanted, problems)
     if len(made) < len(OUTPUT_COLUMNS):
         return None
     return Outputs(raw, made["context_id"], made["model"], made["output"], numbers, dropped)
@@ -99,28 +98,28 @@ def _find(folder: Path, role: str) -> Path:
     try:
         present = sorted(path.name for path in folder.iterdir())
     except OSError as error:
-        raise refusal(name, f"the folder cannot be opened: {error.strerror}", "Check its permissions.") from None
+        raise file_error(name, f"the folder cannot be opened: {error.strerror}", "Check its permissions.") from None
     found = [folder / f"{role}{ending}" for ending in ENDINGS if f"{role}{ending}" in present]
     if not found:
         what = f"there is no file {role}.parquet (the folder holds {join_names(present) or 'nothing'})"
-        raise refusal(name, what, f"Put the {role} there, as .parquet, .csv or .jsonl.")
+        raise file_error(name, what, f"Put the {role} there, as .parquet, .csv or .jsonl.")
     if len(found) > 1:
         what = f"{join_names(path.name for path in found)} may all be the {role}"
-        raise refusal(name, what, "Keep one of them.")
+        raise file_error(name, what, "Keep one of them.")
     return found[0]
 
 
-def _columns(raw: Raw, names: Sequence[str], problems: list[Problem]) -> dict[str, list[str]]:
+def _columns(raw: RawTable, names: Sequence[str], problems: list[Problem]) -> dict[str, list[str]]:
     """Read the columns of text that must be there; only an output may be blank."""
     made: dict[str, list[str]] = {}
-    present = raw.table.column_names
+    present = raw.arrow.column_names
     for name in names:
         if name not in present:
             offer = did_you_mean(name, present).rstrip("?")
             what = f"there is no column {quote(name)}; the columns are {join_names(present)}{offer}"
             problems.append(Problem(raw.source, what, "Add the column, or rename the one that holds it."))
             continue
-        values = texts(raw.column(name), problems, blank=name == "output", fix=FIXES[name])
+        values = to_strings(raw.column(name), problems, allow_blank=name == "output", fix=FIXES[name])
         if values is not None:
             made[name] = values.to_pylist()
     return made
@@ -133,10 +132,10 @@ def _optional(column: Column) -> list[str] | None:
         return [""] * len(values)
     if pa.types.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
-    if not is_text(kind):
+    if not is_string_type(kind):
         return None
     filled = pc.fill_null(values.cast(pa.large_string()), "")
-    read_as = texts(replace(column, values=filled), [], blank=True, fix="")
+    read_as = to_strings(replace(column, values=filled), [], allow_blank=True, fix="")
     return None if read_as is None else list(read_as.to_pylist())
 
 
@@ -147,4 +146,6 @@ def _refuse_repeats(column: Column, ids: Sequence[str], problems: list[Problem])
         repeated[row] = name in seen
         seen.add(name)
     if repeated.any():
-        problems.append(column.problem(repeated, "repeats that of an earlier row", "Keep one row for each context."))
+        problems.append(
+            column.row_problem(repeated, "repeats that of an earlier row", "Keep one row for each context.")
+        )

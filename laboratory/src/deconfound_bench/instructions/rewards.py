@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.tokenize import split
+from deconfound.features.tokenize import tokenize
 from deconfound_bench.grid import Grid
 
 HALF_WORDS = 200  # words at which brevity is one half: about a screen of text
@@ -40,7 +40,7 @@ USERS = (
 
 def brevity(output: str) -> float:
     """One for silence, one half at ``HALF_WORDS`` words."""
-    return HALF_WORDS / (HALF_WORDS + len(split(output)))
+    return HALF_WORDS / (HALF_WORDS + len(tokenize(output)))
 
 
 def structure(output: str) -> float:

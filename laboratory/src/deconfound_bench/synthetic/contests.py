@@ -9,8 +9,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
 from deconfound.design.gram import GramRows
 from deconfound.errors import UsageError
-from deconfound.features.labels import Labels
-from deconfound.features.proxy import Proxy, fit_proxy
+from deconfound.features.proxy import Labels, ProxyMap, fit_proxy
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import TrainingData
 from deconfound_bench.contest import Contest, Replayed, Truth
@@ -64,7 +63,7 @@ def _true_q(law: Law, held_out: Written) -> FloatArray:
     return held_out.average(reward)
 
 
-def _proxy(phi: GramRows, logged: Logged, inverse: IntArray, count: IntArray, setting: Constants) -> Proxy:
+def _proxy(phi: GramRows, logged: Logged, inverse: IntArray, count: IntArray, setting: Constants) -> ProxyMap:
     """psi as the package learns it: ridge from phi to the labels in standard deviations, then principal components."""
     scaled = logged.labels / logged.labels.std(axis=0)
     means = np.column_stack([np.bincount(inverse, weights=label) / count for label in scaled.T])
@@ -76,5 +75,5 @@ def _proxy(phi: GramRows, logged: Logged, inverse: IntArray, count: IntArray, se
     return proxy
 
 
-def _psi(proxy: Proxy, coordinates: FloatArray) -> FloatArray:
+def _psi(proxy: ProxyMap, coordinates: FloatArray) -> FloatArray:
     return np.asarray(coordinates @ proxy.coef + proxy.intercept)

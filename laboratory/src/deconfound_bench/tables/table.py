@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from deconfound.formatting import escape_control_characters
+from deconfound.formatting import escape_control_characters, text_table
 from deconfound.report.recommendations_io import FORMULA
 from deconfound_bench.tables.estimate import Estimate
 
@@ -38,15 +38,9 @@ class Table:
 def to_text(table: Table) -> str:
     """For terminals: words to the left, numbers to the right."""
     rows = [[escape_control_characters(entry) for entry in row] for row in _shown(table)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
-    words = _words(table)
-    lines = [
-        "  ".join(e.ljust(w) if left else e.rjust(w) for e, w, left in zip(row, widths, words, strict=True)).rstrip()
-        for row in rows
-    ]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    body = text_table(rows, left=[at for at, words in enumerate(_words(table)) if words], rule=True)
     note = ["", *textwrap.wrap(escape_control_characters(table.note), WIDTH)] if table.note else []
-    return "\n".join([escape_control_characters(table.title), "", lines[0], rule, *lines[1:], *note]) + "\n"
+    return "\n".join([escape_control_characters(table.title), "", body, *note]) + "\n"
 
 
 def to_markdown(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""Words and their hashes: what counts as a word, where it lands, and that no text vanishes."""
+"""Words and their hashes: what counts as a word, its column and sign, and that only blank text has no words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deconfound.features.hashing import hashed, word_hashes
-from deconfound.features.tokenize import MAX_TEXT, Vocabulary, read_words, split
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize, tokenize_texts
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
@@ -20,12 +20,12 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 
 def rows(texts, namespace="context", buckets=BUCKETS):
     vocabulary = Vocabulary()
-    words = read_words(texts, vocabulary)
-    return hashed(words, word_hashes(vocabulary), namespace, buckets)
+    words = tokenize_texts(texts, vocabulary)
+    return hash_texts(words, word_hashes(vocabulary), namespace, buckets)
 
 
 def naive_row(text, namespace, buckets):
-    """One text in plain Python integers, after the recipe in the docs."""
+    """One text in plain Python integers, following the description in docs/features.md."""
     constants = {
         ("context", 1): 0x9E3779B97F4A7C15,
         ("context", 2): 0xC2B2AE3D27D4EB4F,
@@ -38,7 +38,7 @@ def naive_row(text, namespace, buckets):
         key = (key ^ key >> 27) * 0x94D049BB133111EB % 2**64
         return key ^ key >> 31
 
-    codes = [zlib.crc32(word) for word in split(text)]
+    codes = [zlib.crc32(word) for word in tokenize(text)]
     keys = [mixed(code ^ constants[namespace, 1]) for code in codes]
     keys += [mixed((a << 32 | b) ^ constants[namespace, 2]) for a, b in itertools.pairwise(codes)]
     totals = Counter()
@@ -68,22 +68,22 @@ def naive_row(text, namespace, buckets):
         ("", []),
     ],
 )
-def test_words_of_every_script_and_of_code_are_found(text, words):
-    assert [word.decode() for word in split(text)] == words
+def test_words_of_every_script_and_of_code_are_split(text, words):
+    assert [word.decode() for word in tokenize(text)] == words
 
 
 @given(TEXT)
 def test_only_blank_text_has_no_words(text):
-    assert bool(split(text)) == bool(text.strip())
+    assert bool(tokenize(text)) == bool(text.strip())
 
 
-def test_words_beyond_the_limit_are_not_read():
-    assert split("a" * MAX_TEXT + " tail") == [b"a" * MAX_TEXT]
+def test_words_beyond_the_limit_are_ignored():
+    assert tokenize("a" * MAX_CHARACTERS + " tail") == [b"a" * MAX_CHARACTERS]
 
 
 @given(st.lists(TEXT, max_size=6), st.sampled_from(["context", "output"]), st.sampled_from([1, 7, 64]))
-def test_hashed_rows_equal_their_naive_twin(texts, namespace, buckets):
-    """Few buckets make words collide and cancel, which the twin must reproduce too."""
+def test_hashed_rows_equal_a_naive_implementation(texts, namespace, buckets):
+    """Few buckets make words collide and cancel, which the naive implementation must reproduce too."""
     expected = np.array([naive_row(text, namespace, buckets) for text in texts]).reshape(-1, buckets)
     np.testing.assert_allclose(rows(texts, namespace, buckets).toarray(), expected, rtol=1e-14, atol=0)
 
@@ -94,7 +94,7 @@ def test_each_namespace_has_unit_length_unless_it_has_no_words(texts):
     np.testing.assert_allclose(lengths, [1.0 if text.strip() else 0.0 for text in texts], rtol=1e-14)
 
 
-def test_the_namespaces_share_columns_but_not_the_places_of_words():
+def test_the_same_word_gets_unrelated_columns_in_each_namespace():
     text = " ".join(f"word{n}" for n in range(200))
     context, output = rows([text], "context"), rows([text], "output")
     assert context.shape == output.shape == (1, BUCKETS)
@@ -105,20 +105,20 @@ def test_the_namespaces_share_columns_but_not_the_places_of_words():
 def test_words_spread_evenly_over_columns_and_signs():
     """Counts of 20,000 words in 64 columns: chi-square with 63 degrees of freedom, 99.9999 % quantile 131."""
     vocabulary = Vocabulary()
-    read_words([f"w{n}" for n in range(20_000)], vocabulary)
+    tokenize_texts([f"w{n}" for n in range(20_000)], vocabulary)
     matrix = rows([f"w{n}" for n in range(20_000)], buckets=64)
     counts = np.bincount(matrix.indices, minlength=64)
     assert ((counts - 312.5) ** 2 / 312.5).sum() < 131
     assert abs(matrix.data.sum()) < 5 * np.sqrt(20_000)
 
 
-def test_word_order_shows_in_the_pairs_only():
+def test_word_order_changes_only_the_pairs():
     one, other = rows(["a b c"]), rows(["c b a"])
     assert one.nnz == other.nnz == 5
     assert len(np.intersect1d(one.indices, other.indices)) == 3
 
 
-def test_a_text_hashes_alike_alone_and_among_others():
+def test_a_text_has_the_same_hashes_alone_and_among_others():
     texts = ["the cat sat", "", "on the mat the cat", "猫"]
     together = rows(texts)
     for at, text in enumerate(texts):
@@ -127,6 +127,6 @@ def test_a_text_hashes_alike_alone_and_among_others():
 
 def test_taking_texts_repeats_and_reorders_their_words():
     vocabulary = Vocabulary()
-    words = read_words(["a b", "", "c"], vocabulary).take(np.array([2, 0, 1, 0]))
-    assert words.codes.tolist() == [2, 0, 1, 0, 1]
-    assert words.start.tolist() == [0, 1, 3, 3, 5]
+    tokens = tokenize_texts(["a b", "", "c"], vocabulary).take(np.array([2, 0, 1, 0]))
+    assert tokens.token_ids.tolist() == [2, 0, 1, 0, 1]
+    assert tokens.offsets.tolist() == [0, 1, 3, 3, 5]

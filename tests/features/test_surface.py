@@ -1,4 +1,4 @@
-"""Surface statistics: hand-computed values, naive twins, and finite numbers for any text."""
+"""Surface statistics: hand-computed values, naive implementations, and finite numbers for any text."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from deconfound.features import SURFACE
-from deconfound.features.surface import surface
-from deconfound.features.texts import read_texts
-from deconfound.features.tokenize import MAX_TEXT, split
+from deconfound.features import SURFACE_STATISTICS
+from deconfound.features.surface import surface_statistics
+from deconfound.features.tokenize import MAX_CHARACTERS, tokenize, tokenize_pairs
 
-NAMES = [name for name, _ in SURFACE]
-# A small alphabet makes texts share words, repeat themselves and look formatted; the rest is anything Arrow can hold.
+NAMES = [name for name, _ in SURFACE_STATISTICS]
+# A small alphabet makes texts share words, repeat themselves and look formatted; the rest is any text at all.
 WORDY = st.text("ab1 .?\n*#|`-A", max_size=40)
 TEXT = st.one_of(WORDY, st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
 PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=5)
 
 
 def table(pairs):
-    """One row of statistics a (context, output) pair, contexts held once each as in a real batch."""
+    """One row of statistics per (context, output) pair, each distinct context listed once as in a real batch."""
     contexts = list(dict.fromkeys(context for context, _ in pairs))
     outputs = list(dict.fromkeys(output for _, output in pairs))
     context = np.array([contexts.index(context) for context, _ in pairs])
     output = np.array([outputs.index(output) for _, output in pairs])
-    return surface(read_texts(contexts, outputs, context, output))
+    return surface_statistics(tokenize_pairs(contexts, outputs, context, output))
 
 
 def measure(context, output):
@@ -43,7 +42,7 @@ def share(part, whole, default=0.0):
 
 def naive(context, output):
     """The word statistics with sets and loops, one pair at a time."""
-    source, words = split(context), split(output)
+    source, words = tokenize(context), tokenize(output)
     source_pairs = list(itertools.pairwise(source))
     pairs = list(itertools.pairwise(words))
     triples = list(zip(words, words[1:], words[2:], strict=False))
@@ -77,7 +76,7 @@ def naive(context, output):
 @given(PAIRS)
 @example([("a b a b c", "a b c a b a 1"), ("", "a a"), ("a", ""), ("a b a b c", "")])
 @example([("x " * 40, " ".join(f"w{n % 30}" for n in range(80)))])
-def test_word_statistics_equal_their_naive_twins(pairs):
+def test_word_statistics_equal_a_naive_implementation(pairs):
     measured = table(pairs)
     for row, (context, output) in zip(measured, pairs, strict=True):
         for name, value in naive(context, output).items():
@@ -85,9 +84,9 @@ def test_word_statistics_equal_their_naive_twins(pairs):
 
 
 @given(PAIRS)
-def test_every_statistic_is_finite_and_a_share_is_a_share(pairs):
+def test_every_statistic_is_finite_and_shares_are_between_0_and_1(pairs):
     measured = table(pairs)
-    assert measured.shape == (len(pairs), len(SURFACE))
+    assert measured.shape == (len(pairs), len(SURFACE_STATISTICS))
     assert np.isfinite(measured).all()
     bounded = [name for name in NAMES if not name.startswith(("length", "script", "copy_l", "format_", "novel"))]
     bounded = [name for name in bounded if name not in ("words_length", "sentences_length", "readability")]
@@ -96,7 +95,7 @@ def test_every_statistic_is_finite_and_a_share_is_a_share(pairs):
 
 
 @given(PAIRS, st.randoms(use_true_random=False))
-def test_rows_do_not_depend_on_their_neighbours(pairs, random):
+def test_statistics_of_a_pair_do_not_depend_on_other_pairs(pairs, random):
     """Alone, together and in any order a pair gets the same bits."""
     order = random.sample(range(len(pairs)), len(pairs))
     together = table(pairs)
@@ -105,59 +104,59 @@ def test_rows_do_not_depend_on_their_neighbours(pairs, random):
 
 
 def test_a_summary_measured_by_hand():
-    """Context of 9 words, 8 distinct; output of 7 words: six of its words and four of its six pairs are known."""
-    found = measure("The old cat sat on the mat in 2019.", "The old cat slept on the mat.")
-    assert found["length_log_words"] == pytest.approx(np.log(8))
-    assert found["length_ratio"] == pytest.approx(np.log(8 / 10))
-    assert found["overlap_words"] == pytest.approx(6 / 7)
-    assert found["overlap_bigrams"] == pytest.approx(4 / 6)
-    assert found["overlap_recall"] == pytest.approx(5 / 8)
-    assert found["novel_words"] == pytest.approx(np.log(2))
-    assert found["copy_longest"] == pytest.approx(np.log(4))
-    assert found["copy_position"] == pytest.approx(np.mean([0, 1, 4, 5]) / 7)
-    assert found["ends_cleanly"] == 1.0
-    assert found["upper_share"] == pytest.approx(1 / 22)
-    assert found["punctuation_share"] == pytest.approx(1 / 29)
-    assert found["readability"] == pytest.approx(np.log1p(7))
+    """Context: 9 words, 8 distinct. Output: 7 words, 6 of them in the context, as are 4 of its 6 word pairs."""
+    measured = measure("The old cat sat on the mat in 2019.", "The old cat slept on the mat.")
+    assert measured["length_log_words"] == pytest.approx(np.log(8))
+    assert measured["length_ratio"] == pytest.approx(np.log(8 / 10))
+    assert measured["overlap_words"] == pytest.approx(6 / 7)
+    assert measured["overlap_bigrams"] == pytest.approx(4 / 6)
+    assert measured["overlap_recall"] == pytest.approx(5 / 8)
+    assert measured["novel_words"] == pytest.approx(np.log(2))
+    assert measured["copy_longest"] == pytest.approx(np.log(4))
+    assert measured["copy_position"] == pytest.approx(np.mean([0, 1, 4, 5]) / 7)
+    assert measured["ends_cleanly"] == 1.0
+    assert measured["upper_share"] == pytest.approx(1 / 22)
+    assert measured["punctuation_share"] == pytest.approx(1 / 29)
+    assert measured["readability"] == pytest.approx(np.log1p(7))
 
 
 def test_formatting_measured_by_hand():
     text = "# Plan\n- one\n- **two**\n3. three\n```\nx = 1\n```\n| a | b |\n| 1 | 2 |\nDone"
-    found = measure("", text)
-    assert found["format_lines"] == pytest.approx(np.log(10))
-    assert found["format_bullets"] == pytest.approx(3 / 10)
-    assert found["format_headings"] == pytest.approx(np.log(2))
-    assert found["format_code"] == pytest.approx(np.log(3))
-    assert found["format_bold"] == pytest.approx(np.log(2))
-    assert found["format_tables"] == pytest.approx(np.log(3))
-    assert found["digits_share"] == pytest.approx(4 / len(text))
-    assert found["ends_cleanly"] == 0.0
+    measured = measure("", text)
+    assert measured["format_lines"] == pytest.approx(np.log(10))
+    assert measured["format_bullets"] == pytest.approx(3 / 10)
+    assert measured["format_headings"] == pytest.approx(np.log(2))
+    assert measured["format_code"] == pytest.approx(np.log(3))
+    assert measured["format_bold"] == pytest.approx(np.log(2))
+    assert measured["format_tables"] == pytest.approx(np.log(3))
+    assert measured["digits_share"] == pytest.approx(4 / len(text))
+    assert measured["ends_cleanly"] == 0.0
 
 
 def test_sentences_are_split_at_their_ends_and_repeats_are_counted():
-    found = measure("", 'It works. "Really?" It works. Pi is 3.14 here!\nNo')
-    assert found["sentences_length"] == pytest.approx(np.log1p(11 / 5))
-    assert found["repeat_sentences"] == pytest.approx(1 / 5)
-    assert found["questions"] == pytest.approx(1 / 5)
+    measured = measure("", 'It works. "Really?" It works. Pi is 3.14 here!\nNo')
+    assert measured["sentences_length"] == pytest.approx(np.log1p(11 / 5))
+    assert measured["repeat_sentences"] == pytest.approx(1 / 5)
+    assert measured["questions"] == pytest.approx(1 / 5)
 
 
-def test_invented_numbers_hedges_and_refusals_show():
-    found = measure("sales rose by 12 in May", "Sorry, it may be 12 or 15.")
-    assert found["numbers_unsupported"] == pytest.approx(1 / 2)
-    assert found["hedges"] == pytest.approx(1 / 7)
-    assert found["refusal"] == 1.0
+def test_unsupported_numbers_hedges_and_refusals_are_detected():
+    measured = measure("sales rose by 12 in May", "Sorry, it may be 12 or 15.")
+    assert measured["numbers_unsupported"] == pytest.approx(1 / 2)
+    assert measured["hedges"] == pytest.approx(1 / 7)
+    assert measured["refusal"] == 1.0
     assert measure("", "It’s 12. I can’t help it" + " really" * 50)["refusal"] == 1.0
     assert measure("", "Fine. " * 50 + "Sorry")["refusal"] == 0.0
 
 
-def test_compression_sees_monotony_and_copying():
+def test_compression_detects_repetition_and_copying():
     prose = "Colourless green ideas sleep furiously while seven dwarfs quietly juggle vexed onyx pyramids."
     assert measure("", prose * 8)["compress_ratio"] < 0.3 < measure("", prose)["compress_ratio"]
     assert measure(prose, prose)["compress_gain"] > 0.8
     assert measure("0123456789", prose)["compress_gain"] < 0.05
 
 
-def test_an_answer_in_another_script_stands_apart():
+def test_an_answer_in_another_script_has_a_large_script_gap():
     assert measure("what is it", "это кошка")["script_gap"] > 0.8
     assert measure("что это", "это кошка")["script_gap"] < 0.1
 
@@ -165,16 +164,16 @@ def test_an_answer_in_another_script_stands_apart():
 @pytest.mark.parametrize(
     "text",
     [
-        "." * MAX_TEXT + "a",
-        '"' * MAX_TEXT,
-        "." + '"' * MAX_TEXT,
-        " " * MAX_TEXT + "a",
-        "\n" * MAX_TEXT,
-        "a" * MAX_TEXT,
-        "#" * MAX_TEXT,
+        "." * MAX_CHARACTERS + "a",
+        '"' * MAX_CHARACTERS,
+        "." + '"' * MAX_CHARACTERS,
+        " " * MAX_CHARACTERS + "a",
+        "\n" * MAX_CHARACTERS,
+        "a" * MAX_CHARACTERS,
+        "#" * MAX_CHARACTERS,
         "\0" * 1000,
-        "1." * (MAX_TEXT // 2),
-        "汉" * (MAX_TEXT // 4),
+        "1." * (MAX_CHARACTERS // 2),
+        "汉" * (MAX_CHARACTERS // 4),
         "👩‍👩‍👧" * 10_000,
         "שלום " * 10_000,
     ],
@@ -193,21 +192,21 @@ def test_an_answer_in_another_script_stands_apart():
         "rtl",
     ],
 )
-def test_hostile_text_takes_linear_time_and_gives_finite_numbers(text):
-    """A pattern that starts over inside a run would take hours here; ten seconds leave room for a busy machine."""
+def test_adversarial_text_takes_linear_time_and_gives_finite_numbers(text):
+    """A pattern that backtracks inside a run would take hours here; ten seconds allow for a busy machine."""
     began = time.process_time()
     assert np.isfinite(table([(text, text), ("short", text), (text, "short")])).all()
     assert time.process_time() - began < 10
 
 
-def test_text_beyond_the_limit_is_not_looked_at():
-    long = "word " * (MAX_TEXT // 5)
+def test_text_beyond_the_limit_is_ignored():
+    long = "word " * (MAX_CHARACTERS // 5)
     assert measure("", long + "123 ?") == measure("", long)
 
 
 def test_the_documented_statistics_are_the_computed_ones():
-    """The table in docs/features.md is SURFACE, row by row."""
-    page = (Path(__file__).parents[1] / "docs" / "features.md").read_text(encoding="utf-8")
+    """The table in docs/features.md is SURFACE_STATISTICS, row by row."""
+    page = (Path(__file__).parents[2] / "docs" / "features.md").read_text(encoding="utf-8")
     documented = re.findall(r"^\| `(\w+)` \| (.+) \|$", page, flags=re.MULTILINE)
-    assert tuple(documented) == SURFACE
+    assert tuple(documented) == SURFACE_STATISTICS
     assert len(set(NAMES)) == len(NAMES)

@@ -1,0 +1,282 @@
+"""RawTable -> canonical columns, then the same context ids in all tables and a number for every draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from deconfound.data import Mask, RowNumbers, describe_context, text_ids
+from deconfound.data.encode import encode_by_appearance
+from deconfound.errors import Problem
+from deconfound.findings import Finding
+from deconfound.formatting import join_names, pluralize, quote
+from deconfound.loading.column_mapping import ColumnMapping
+from deconfound.loading.convert import (
+    MAX_EXACT_INTEGER,
+    PROPENSITY_PREFIX,
+    Floats,
+    is_blank,
+    refuse_infinite,
+    to_finite_floats,
+    to_floats,
+    to_propensity,
+    to_strings,
+    to_times,
+)
+from deconfound.loading.raw import Column, RawTable, row_examples
+
+COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
+DRAW_KEY = ("context_id", "model", "draw")
+TEXT_FIXES = {
+    "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
+    "context": "Write the context of every row, or remove the row.",
+    "model": "Name the model of every row, or remove the row.",
+    "output": 'Write the output of every row ("" if the model answered nothing), or remove the row.',
+    "cluster": "Name the cluster of every row, or leave the column out.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CanonicalTable:
+    """A table in canonical columns that may still lack ``context_id``, ``context`` or ``draw``."""
+
+    arrow: pa.Table
+    source: str
+    unused_columns: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    row_numbers: RowNumbers
+
+    def has(self, name: str) -> bool:
+        """Whether a canonical column is present."""
+        return name in self.arrow.column_names
+
+    def with_column(self, name: str, values: pa.ChunkedArray | pa.Array) -> CanonicalTable:
+        """The same table with one column more."""
+        return replace(self, arrow=self.arrow.append_column(name, values))
+
+    def locate(self, row: int) -> str:
+        """Name the place of a row in a message."""
+        return self.row_numbers.locate(self.source, row)
+
+    def in_order(self) -> CanonicalTable:
+        """The same table with its columns in ``COLUMN_ORDER``, all others after them by name."""
+        names = self.arrow.column_names
+        ordered = [name for name in COLUMN_ORDER if name in names]
+        return replace(self, arrow=self.arrow.select(ordered + sorted(set(names) - set(ordered))))
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeScale:
+    """The range of outcomes, if not [0, 1], and whether rows without an outcome are dropped."""
+
+    range: tuple[float, float] | None = None
+    drop_missing: bool = False
+
+
+def canonicalize(
+    raw: RawTable, mapping: ColumnMapping, scale: OutcomeScale, problems: list[Problem]
+) -> CanonicalTable | None:
+    """Convert every column; None if a text column is faulty, since later checks need all of them."""
+    columns = {name: raw.column(user_name) for name, user_name in mapping.columns.items()}
+    converted, texts_valid = _convert_texts(columns, problems)
+    missing = np.zeros(raw.arrow.num_rows, dtype=bool)
+    if "outcome" in columns:
+        outcome, missing = _convert_outcome(columns["outcome"], scale, problems)
+        converted["outcome"] = pa.chunked_array([outcome])
+    if "time" in columns:
+        converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
+    if "draw" in columns:
+        converted["draw"] = pa.chunked_array([_convert_draw(columns["draw"], problems)])
+    if texts_valid and any(name == "propensity" or name.startswith(PROPENSITY_PREFIX) for name in columns):
+        converted["propensity"] = pa.chunked_array([to_propensity(columns, converted["model"], problems)])
+    for name in sorted(columns):
+        if name.startswith(("label_", "feature_")):
+            kind = name.partition("_")[0]
+            fix = f"Fill it in, or leave the column out: a {kind} needs a number in every row."
+            converted[name] = pa.chunked_array([to_finite_floats(columns[name], problems, fix)])
+    if not texts_valid:
+        return None
+    arrow = pa.table(converted)
+    findings = [_alias_finding(raw, mapping)] if mapping.by_alias else []
+    findings += _empty_output_findings(raw, arrow)
+    findings += _missing_outcome_findings(raw, arrow, missing)
+    table = CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
+    return _drop_rows(table, missing, problems) if missing.any() else table
+
+
+def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tuple[dict[str, pa.ChunkedArray], bool]:
+    converted, all_valid = {}, True
+    for name, fix in TEXT_FIXES.items():
+        if name in columns:
+            values = to_strings(columns[name], problems, allow_blank=name == "output", fix=fix)
+            converted[name] = values
+            all_valid = all_valid and values is not None
+    return converted, all_valid
+
+
+def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Floats, Mask]:
+    """Rescale outcomes to [0, 1]; the mask marks missing ones that are to be dropped."""
+    before = len(problems)
+    values = to_floats(column, problems, "Write one number such as 0.5 (with a point), or true or false.")
+    refuse_infinite(column, values, problems)
+    missing = np.isnan(values)
+    if missing.any() and not scale.drop_missing and len(problems) == before:
+        fix = "Fill it in, or drop such rows with --drop-missing."
+        problems.append(column.row_problem(missing, "has no value", fix, show_value=False))
+    low, high = scale.range or (0.0, 1.0)
+    outside = np.isfinite(values) & ((values < low) | (values > high))
+    if outside.any():
+        problems.append(_outside_range(column, values, outside, scale))
+    faulty = len(problems) > before
+    return (values - low) / (high - low), np.zeros_like(missing) if faulty else missing
+
+
+def _outside_range(column: Column, values: Floats, outside: Mask, scale: OutcomeScale) -> Problem:
+    finite = values[np.isfinite(values)]
+    span = f"this column has values from {finite.min():g} to {finite.max():g}"
+    if scale.range is None:
+        fix = f"Correct it, or pass the ends of the scale with --outcome-range LO HI ({span})."
+        return column.row_problem(outside, "is outside 0 to 1", fix)
+    description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
+    return column.row_problem(outside, description, f"Correct it, or widen the range ({span}).")
+
+
+def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
+    fix = "Number the draws of each context and model, or leave the column out."
+    values = to_finite_floats(column, problems, fix)
+    filled = np.where(np.isfinite(values), values, 0.0)
+    fractional = (filled != np.floor(filled)) | (np.abs(filled) >= MAX_EXACT_INTEGER)
+    if fractional.any():
+        fix = "Number the draws of each context and model with whole numbers: 0, 1, 2, …"
+        problems.append(column.row_problem(fractional, "is not a valid draw number", fix))
+    return pa.array(np.where(fractional, 0.0, filled).astype(np.int64))
+
+
+def _alias_finding(raw: RawTable, mapping: ColumnMapping) -> Finding:
+    uses = "; ".join(f"{name} is read from column {quote(column)}" for name, column in mapping.by_alias.items())
+    return Finding("columns", "pass", f"{raw.source}: {uses}.", "Choose another column with --map.")
+
+
+def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
+    if "output" not in arrow.column_names:
+        return []
+    blank = is_blank(arrow["output"])
+    if not blank.any():
+        return []
+    message = f"{raw.source}: {pluralize(int(blank.sum()), 'empty output')} ({_count_by_model(arrow, blank)})."
+    return [Finding("empty outputs", "warn", message, "Check that these models really answered nothing.")]
+
+
+def _missing_outcome_findings(raw: RawTable, arrow: pa.Table, missing: Mask) -> list[Finding]:
+    if not missing.any():
+        return []
+    rows = pluralize(int(missing.sum()), "row")
+    message = f"{raw.source}: {rows} without outcome dropped ({_count_by_model(arrow, missing)})."
+    remedy = "If outcomes are missing more often for one model or for poor results, the values are biased."
+    return [Finding("missing outcomes", "warn", message, remedy)]
+
+
+def _count_by_model(arrow: pa.Table, rows: Mask) -> str:
+    counts = arrow["model"].filter(pa.array(rows)).value_counts().to_pylist()
+    return join_names(f"{row['values']}: {row['counts']}" for row in sorted(counts, key=lambda row: row["values"]))
+
+
+def _drop_rows(table: CanonicalTable, missing: Mask, problems: list[Problem]) -> CanonicalTable | None:
+    remaining = table.arrow.filter(pc.invert(pa.array(missing)))
+    if not remaining.num_rows:
+        fix = "Name the right column with --map outcome=COLUMN."
+        problems.append(Problem(table.source, "no row has an outcome", fix))
+        return None
+    return replace(table, arrow=remaining, row_numbers=table.row_numbers.filter(~missing))
+
+
+def align_contexts(tables: Sequence[CanonicalTable], problems: list[Problem]) -> list[CanonicalTable]:
+    """Give every table a context_id, and the text of its contexts where another table has it."""
+    with_ids = _add_missing_ids(tables)
+    texts = [t.arrow.select(["context_id", "context"]) for t in with_ids if t.has("context")]
+    if not texts:
+        return [table.in_order() for table in with_ids]
+    text_by_id = pa.concat_tables(texts)
+    return [(t if t.has("context") else _join_text(t, text_by_id, problems)).in_order() for t in with_ids]
+
+
+def _add_missing_ids(tables: Sequence[CanonicalTable]) -> list[CanonicalTable]:
+    """A text gets the id that another table gives it (the smallest, if there are several), else its hash."""
+    if all(table.has("context_id") for table in tables):
+        return list(tables)
+    pairs = [
+        pa.table({"text": text_ids(t.arrow["context"]), "id": t.arrow["context_id"]})
+        for t in tables
+        if t.has("context") and t.has("context_id")
+    ]
+    id_by_text = pa.concat_tables(pairs).group_by("text").aggregate([("id", "min")]) if pairs else None
+    return [table if table.has("context_id") else _add_ids(table, id_by_text) for table in tables]
+
+
+def _add_ids(table: CanonicalTable, id_by_text: pa.Table | None) -> CanonicalTable:
+    ids = text_ids(table.arrow["context"])
+    if id_by_text is not None:
+        at = pc.index_in(ids, value_set=id_by_text["text"].combine_chunks())
+        ids = pc.coalesce(id_by_text["id_min"].combine_chunks().take(at), ids)
+    return table.with_column("context_id", ids)
+
+
+def _join_text(table: CanonicalTable, text_by_id: pa.Table, problems: list[Problem]) -> CanonicalTable:
+    """Add the text by id. Ids without text are a problem, unless the table has features instead."""
+    at = pc.index_in(table.arrow["context_id"], value_set=text_by_id["context_id"].combine_chunks())
+    missing = np.flatnonzero(at.is_null().to_numpy())
+    if len(missing) and any(name.startswith("feature_") for name in table.arrow.column_names):
+        return table
+    if len(missing):
+        row = int(missing[0])
+        name = table.arrow["context_id"][row].as_py()
+        what = f"context {quote(name)} has no text, here or in another table ({pluralize(len(missing), 'row')})"
+        fix = "Add a context column, or rows with this context_id and its text to the replay."
+        problems.append(Problem(table.locate(row), what, fix))
+    return table.with_column("context", pc.fill_null(text_by_id["context"].take(at), ""))
+
+
+def number_draws(table: CanonicalTable, problems: list[Problem]) -> CanonicalTable:
+    """Number the rows of each context and model in order of appearance, unless the user numbered them."""
+    if table.has("draw"):
+        _refuse_duplicate_draws(table, problems)
+        return table
+    draws = occurrence_index(_group_codes(table, DRAW_KEY[:2]))
+    return table.with_column("draw", pa.array(draws)).in_order()
+
+
+def occurrence_index(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each row, the number of earlier rows with the same code."""
+    order = np.argsort(codes, kind="stable")
+    ranked = codes[order]
+    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    counts = np.empty(len(codes), dtype=np.int64)
+    counts[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
+    return counts
+
+
+def _group_codes(table: CanonicalTable, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """One code per combination of values in several columns."""
+    codes = np.zeros(table.arrow.num_rows, dtype=np.int64)
+    for name in names:
+        values, code = encode_by_appearance(table.arrow[name])
+        # Renumbered after each column, so that the product cannot overflow.
+        codes = np.unique(codes * len(values) + code, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _refuse_duplicate_draws(table: CanonicalTable, problems: list[Problem]) -> None:
+    repeated = np.flatnonzero(occurrence_index(_group_codes(table, DRAW_KEY)) > 0)
+    if not len(repeated):
+        return
+    row = int(repeated[0])
+    _, model, draw = (table.arrow[name][row].as_py() for name in DRAW_KEY)
+    context = describe_context(table.arrow, row)
+    what = f"draw {draw} of model {quote(model)} on context {context} occurs a second time"
+    fix = "Number the draws of each context and model, or leave the draw column out: they are then numbered in order."
+    problems.append(Problem(table.locate(row), what + row_examples(table.row_numbers, repeated), fix))

@@ -1,0 +1,332 @@
+"""A user's column -> numbers, strings, times or propensities, with a problem for every value that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from deconfound.data import Mask
+from deconfound.data.encode import UNKNOWN_CODE, encode, encode_by_appearance
+from deconfound.errors import Problem
+from deconfound.formatting import escape_control_characters, join_names, quote
+from deconfound.loading.raw import Column, row_examples
+
+Floats = NDArray[np.float64]
+
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
+INFINITE_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
+BOOLEAN_WORDS = {"true": "1", "false": "0"}
+MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
+SECONDS_PER_MICROSECOND = 1e-6
+PROPENSITY_ATOL = 0.01 + 1e-9  # probabilities printed with two decimals: three times 0.33 are 0.99
+PROPENSITY_PREFIX = "propensity_"
+
+TIME_FIX = "Write ISO times such as 2026-05-01T13:00:00Z, or numbers, in every row, or leave the column out."
+PROPENSITY_FIX = (
+    "Write the probability with which the row's model was assigned, or leave the column out if all were equally likely."
+)
+
+
+# Numbers
+
+
+def to_floats(column: Column, problems: list[Problem], fix: str) -> Floats:
+    """Read numbers, booleans (as 1 and 0) and numbers written as text; a missing value is NaN.
+
+    ``fix`` is the advice for any other value.
+    """
+    values, kind = _decode_dictionary(column.values)
+    if is_string_type(kind):
+        return _parse_numbers(column, values.cast(pa.large_string()), problems, fix)
+    if pa.types.is_null(kind):
+        return np.full(len(values), np.nan)
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        filled = values.is_valid().to_numpy()
+        if filled.any():
+            problems.append(column.row_problem(filled, "is not a number", fix))
+        return np.full(len(values), np.nan)
+    return _to_numpy(values.cast(pa.float64(), safe=False))
+
+
+def to_finite_floats(column: Column, problems: list[Problem], fix: str) -> Floats:
+    """Read numbers; a missing or infinite one is a problem."""
+    before = len(problems)
+    values = to_floats(column, problems, fix)
+    missing = np.isnan(values)
+    if missing.any() and len(problems) == before:
+        problems.append(column.row_problem(missing, "has no value", fix, show_value=False))
+    refuse_infinite(column, values, problems)
+    return values
+
+
+def refuse_infinite(column: Column, values: Floats, problems: list[Problem]) -> None:
+    """Report infinite values."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        problems.append(column.row_problem(infinite, "is infinite", "Write a finite number."))
+
+
+def is_string_type(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of the string types."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _decode_dictionary(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.DataType]:
+    """The values of a dictionary-encoded column, and their type."""
+    kind = values.type
+    return (values.cast(kind.value_type), kind.value_type) if pa.types.is_dictionary(kind) else (values, kind)
+
+
+def _parse_numbers(column: Column, texts: pa.ChunkedArray, problems: list[Problem], fix: str) -> Floats:
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+    for word, number in BOOLEAN_WORDS.items():
+        words = pc.if_else(pc.equal(words, word), number, words)
+    numeric = pc.fill_null(pc.match_substring_regex(words, NUMBER), False)
+    infinite = pc.is_in(words, value_set=pa.array(INFINITE_WORDS, pa.large_string()))
+    missing = pc.or_(pc.is_null(words), pc.is_in(words, value_set=pa.array(MISSING_WORDS, pa.large_string())))
+    bad: Mask = pc.invert(pc.or_(pc.or_(numeric, infinite), missing)).to_numpy()
+    if bad.any():
+        problems.append(column.row_problem(bad, "is not a number", fix))
+    values = _to_numpy(pc.if_else(numeric, words, None).cast(pa.float64()))
+    values[infinite.to_numpy()] = np.inf
+    return values
+
+
+def _to_numpy(values: pa.ChunkedArray) -> Floats:
+    return np.array(pc.fill_null(values, float("nan")).to_numpy(), dtype=np.float64)
+
+
+# Strings
+
+
+def to_strings(column: Column, problems: list[Problem], *, allow_blank: bool, fix: str) -> pa.ChunkedArray | None:
+    """Read text; numbers become their digits. None if a value is missing, or blank without ``allow_blank``."""
+    before = len(problems)
+    values = _as_strings(column, problems)
+    if values is None:
+        return None
+    missing: Mask = values.is_null().to_numpy()
+    if missing.any():
+        problems.append(column.row_problem(missing, "has no value", fix, show_value=False))
+    if not allow_blank:
+        blank = is_blank(values) & ~missing
+        if blank.any():
+            problems.append(column.row_problem(blank, "is blank", fix, show_value=False))
+    return values if len(problems) == before else None
+
+
+def is_blank(values: pa.ChunkedArray) -> Mask:
+    """Mark rows whose text is empty or only white space."""
+    blank = pc.or_(pc.equal(pc.binary_length(values), 0), pc.utf8_is_space(values))
+    mask: Mask = pc.fill_null(blank, False).to_numpy()
+    return mask
+
+
+def _as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | None:
+    values, kind = _decode_dictionary(column.values)
+    if pa.types.is_nested(kind):
+        filled = values.is_valid().to_numpy()
+        problems.append(
+            column.row_problem(filled, "is a list or an object, not text", "Write it as one text.")
+            if filled.any()
+            else column.column_problem("has no value in any row", "Fill it in.")
+        )
+        return None
+    if pa.types.is_floating(kind):
+        return _floats_to_strings(column, values, problems)
+    if is_string_type(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return _validated_strings(column, values, problems)
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowException:
+        problems.append(column.column_problem(f"has type {quote(kind)}, which is not text", "Write it as text."))
+        return None
+
+
+def _floats_to_strings(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> pa.ChunkedArray | None:
+    """Write whole numbers without ".0": a missing cell turns a column of integers into floats."""
+    numbers = pc.if_else(pc.is_nan(values), None, values).cast(pa.float64())
+    filled = np.array(pc.fill_null(numbers, 0.0).to_numpy())
+    large = np.abs(filled) >= MAX_EXACT_INTEGER
+    if large.any():
+        fix = "Write it as text: a float of this size has lost its last digits."
+        problems.append(column.row_problem(large, "is too large to be exact", fix))
+        return None
+    whole = bool((filled == np.floor(filled)).all())
+    return numbers.cast(pa.int64()).cast(pa.string()) if whole else numbers.cast(pa.string())
+
+
+def _validated_strings(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> pa.ChunkedArray | None:
+    try:
+        chunks = [piece for chunk in values.chunks for piece in _split_chunk(chunk)]
+        for chunk in chunks:
+            chunk.validate(full=True)
+    except pa.ArrowInvalid:
+        bad = np.array([_is_invalid_utf8(scalar) for scalar in values])
+        problems.append(column.row_problem(bad, "is not UTF-8", "Write the text again as UTF-8.", show_value=False))
+        return None
+    return pa.chunked_array(chunks, type=pa.string())
+
+
+def _split_chunk(chunk: pa.Array) -> list[pa.Array]:
+    """Halve a chunk until its text fits into the 32-bit offsets of Arrow's plain strings."""
+    if pa.types.is_string(chunk.type):
+        return [chunk]
+    if pa.types.is_string_view(chunk.type):  # older Arrow cannot report the size of a view
+        chunk = chunk.cast(pa.large_string())
+    if chunk.nbytes < 1 << 31 or len(chunk) == 1:
+        return [chunk.cast(pa.string())]
+    half = len(chunk) // 2
+    return [*_split_chunk(chunk[:half]), *_split_chunk(chunk[half:])]
+
+
+def _is_invalid_utf8(scalar: pa.Scalar) -> bool:
+    data = scalar.as_buffer() if scalar.is_valid else None
+    try:
+        _ = None if data is None else data.to_pybytes().decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+# Times
+
+
+def to_times(column: Column, problems: list[Problem]) -> Floats:
+    """Calendar times become seconds since 1970 in UTC; numbers keep their unit, since only the order is used."""
+    values, kind = _decode_dictionary(column.values)
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return _timestamps_to_seconds(column, values, problems)
+    if is_string_type(kind):
+        values = _null_missing_words(values)
+        if not _all_numbers(values):
+            return _parse_times(column, values, problems)
+    if pa.types.is_boolean(kind):
+        problems.append(column.column_problem("is true or false, which is not a time", TIME_FIX))
+        return np.full(len(values), np.nan)
+    return to_finite_floats(column, problems, TIME_FIX)
+
+
+def _timestamps_to_seconds(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> Floats:
+    missing: Mask = values.is_null().to_numpy()
+    if missing.any():
+        problems.append(column.row_problem(missing, "has no value", TIME_FIX, show_value=False))
+    micros = values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return np.asarray(pc.fill_null(micros, 0).to_numpy() * SECONDS_PER_MICROSECOND, dtype=np.float64)
+
+
+def _null_missing_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    words = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    missing = pc.is_in(pc.utf8_lower(words), value_set=pa.array(MISSING_WORDS, pa.large_string()))
+    return pc.if_else(missing, None, words)
+
+
+def _all_numbers(values: pa.ChunkedArray) -> bool:
+    return bool(pc.all(pc.match_substring_regex(values, NUMBER)).as_py())  # missing cells are skipped
+
+
+def _parse_times(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> Floats:
+    texts, code = encode_by_appearance(values)
+    moments = [*(_parse_datetime(text) for text in texts.to_pylist()), None]  # the last is that of missing values
+    valid = np.array([moment is not None for moment in moments])[code]
+    zoned = np.array([moment is not None and moment.tzinfo is not None for moment in moments])[code]
+    missing = code == UNKNOWN_CODE
+    if missing.any():
+        problems.append(column.row_problem(missing, "has no value", TIME_FIX, show_value=False))
+    elif not valid.all():
+        problems.append(column.row_problem(~valid, "is not a time", TIME_FIX))
+    elif zoned.any() and not zoned.all():
+        description = "has no time zone, unlike other rows"
+        fix = "Write the zone in every row (Z for UTC), or in none."
+        problems.append(column.row_problem(~zoned, description, fix))
+    seconds = np.array([np.nan if moment is None else _seconds(moment) for moment in moments])
+    return np.asarray(seconds[code])
+
+
+def _parse_datetime(text: str | None) -> datetime | None:
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+# Propensities
+
+
+def to_propensity(columns: Mapping[str, Column], model: pa.ChunkedArray, problems: list[Problem]) -> Floats:
+    """The probability of each row's model, from ``propensity``, from one ``propensity_*`` column per model, or both."""
+    before = len(problems)
+    by_model = {
+        name.removeprefix(PROPENSITY_PREFIX): column
+        for name, column in columns.items()
+        if name.startswith(PROPENSITY_PREFIX)
+    }
+    single = columns.get("propensity")
+    values = None if single is None else _probabilities(single, problems)
+    if by_model:
+        assigned = _assigned_propensity(by_model, model, problems)
+        if single is not None and values is not None and len(problems) == before:
+            differs = np.abs(assigned - values) > PROPENSITY_ATOL
+            if differs.any():
+                description = f"differs from the {PROPENSITY_PREFIX}* column of the row's model"
+                problems.append(single.row_problem(differs, description, "Correct one of the two, or leave one out."))
+        values = assigned if values is None else values
+    if values is None:
+        raise ValueError("no propensity column was given")
+    reported_column = single if single is not None else next(iter(by_model.values()))
+    if len(problems) == before and (values <= 0).any():
+        description = "gives probability 0 to the model that was assigned"
+        fix = "Correct the model or its propensity."
+        problems.append(reported_column.row_problem(values <= 0, description, fix, show_value=False))
+    return values
+
+
+def _probabilities(column: Column, problems: list[Problem]) -> Floats:
+    values = to_finite_floats(column, problems, PROPENSITY_FIX)
+    outside = np.isfinite(values) & ((values < 0) | (values > 1))
+    if outside.any():
+        problems.append(column.row_problem(outside, "is not a probability between 0 and 1", PROPENSITY_FIX))
+    return values
+
+
+def _assigned_propensity(by_model: Mapping[str, Column], model: pa.ChunkedArray, problems: list[Problem]) -> Floats:
+    before = len(problems)
+    names = sorted(by_model)
+    matrix = np.column_stack([_probabilities(by_model[name], problems) for name in names])
+    _, code = encode(model, names)
+    problems += _models_without_propensity(by_model, model, code == UNKNOWN_CODE)
+    if len(problems) > before:
+        return np.full(len(matrix), np.nan)
+    total = matrix.sum(axis=1)
+    wrong_total = np.abs(total - 1) > PROPENSITY_ATOL
+    if wrong_total.any():
+        row = int(wrong_total.argmax())
+        first = by_model[names[0]]
+        what = f"the {PROPENSITY_PREFIX}* columns ({join_names(names)}) sum to {total[row]:.4g}; they must sum to 1"
+        what += row_examples(first.row_numbers, np.flatnonzero(wrong_total))
+        fix = f"Write one {PROPENSITY_PREFIX}* column for each model that could be assigned, and correct the values."
+        problems.append(Problem(first.row_numbers.locate(first.source, row), what, fix))
+    return np.asarray(matrix[np.arange(len(matrix)), code])
+
+
+def _models_without_propensity(by_model: Mapping[str, Column], model: pa.ChunkedArray, lacking: Mask) -> list[Problem]:
+    if not lacking.any():
+        return []
+    row = int(lacking.argmax())
+    first, name = next(iter(by_model.values())), model[row].as_py()
+    column = f"{PROPENSITY_PREFIX}{escape_control_characters(name)}"
+    what = f"model {quote(name)} has no column {column}; there are columns for {join_names(by_model)}"
+    fix = "Add it, or name it with --map propensity_NAME=COLUMN."
+    return [Problem(first.row_numbers.locate(first.source, row), what, fix)]

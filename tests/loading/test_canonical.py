@@ -1,0 +1,115 @@
+"""Canonical tables: context ids, draws, outcomes and findings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deconfound.data import text_ids
+from deconfound.errors import UsageError
+from deconfound.loading import load
+from deconfound.loading.canonical import occurrence_index
+from tests.support.studies import Good, good_with, refused, tables
+
+# Contexts and draws
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_row_order_changes_neither_models_nor_ids(random):
+    good = Good()
+    pairs = {(row["context"], row["model"]) for row in good.replay}
+    for rows in (good.log, good.experiment, good.replay):
+        random.shuffle(rows)
+    study = load(**tables(good))
+    assert study.models == ("ant", "bee", "cat")
+    table = study.replay.arrow
+    assert table["context_id"].equals(text_ids(table["context"]))
+    assert set(zip(table["context"].to_pylist(), table["model"].to_pylist(), strict=True)) == pairs
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=30))
+def test_occurrences_are_counted_in_order_of_appearance(codes):
+    expected = [codes[:i].count(code) for i, code in enumerate(codes)]
+    assert occurrence_index(np.array(codes)).tolist() == expected
+
+
+def test_a_table_without_ids_takes_those_that_another_gives_to_the_same_text():
+    good = good_with(replay=lambda row: row.update(context_id="n" + row["context"][-1]))
+    study = load(**tables(good))
+    assert study.experiment.arrow["context_id"].to_pylist() == [f"n{i}" for i in range(6)]
+
+
+def test_a_text_without_an_id_anywhere_is_identified_by_its_hash():
+    good = good_with(replay=lambda row: row.update(context_id="n" + row["context"][-1]))
+    good.log[0]["context"] = "a"
+    assert load(**tables(good)).log.arrow["context_id"][0].as_py() == "40f89e395b66422f"
+
+
+def test_unnumbered_draws_are_numbered_in_order():
+    good = good_with(replay=lambda row: row.pop("draw"))
+    good.replay += [row | {"output": "again"} for row in good.replay[:2]]
+    table = load(**tables(good)).replay.arrow
+    assert table["draw"].to_pylist() == [0] * 18 + [1, 1]
+
+
+def test_a_study_may_have_no_text_at_all():
+    good = Good()
+    for row in good.all_rows():
+        row["context_id"], row["feature_len"] = row.pop("context"), len(row.pop("output"))
+    study = load(**tables(good))
+    assert not study.has_text
+    assert study.feature_names == ("feature_len",)
+    assert study.replay.arrow.column_names == ["context_id", "model", "draw", "feature_len"]
+
+
+# Outcomes and outputs
+
+
+@pytest.mark.parametrize("values", [[True, False] * 6, ["TRUE", "false"] * 6, ["1", " 0.0 "] * 6, ["+1", "0e3"] * 6])
+def test_outcomes_may_be_booleans_or_numbers_written_as_text(values):
+    table = tables(Good())["log"].drop_columns(["outcome"]).append_column("outcome", [values])
+    assert load(**tables(Good()) | {"log": table}).log.arrow["outcome"].to_pylist() == [1.0, 0.0] * 6
+
+
+def test_outcomes_on_another_scale_are_rescaled():
+    good = good_with(
+        log=lambda row: row.update(outcome=1 + 4 * row["outcome"]), experiment=lambda r: r.update(outcome=2)
+    )
+    study = load(**tables(good), outcome_range=(1, 5))
+    assert study.log.arrow["outcome"].to_pylist() == [0.0, 1.0] * 6
+    assert set(study.experiment.arrow["outcome"].to_pylist()) == {0.25}
+
+
+@pytest.mark.parametrize("bad", [(5, 1), (0, float("inf")), (float("nan"), 1)])
+def test_an_impossible_range_is_a_usage_error(bad):
+    with pytest.raises(UsageError, match="--outcome-range"):
+        load(**tables(Good()), outcome_range=bad)
+
+
+def test_rows_without_outcome_are_dropped_on_request_and_counted_by_model():
+    good = Good()
+    good.log[1]["outcome"] = good.log[6]["outcome"] = None
+    study = load(**tables(good), drop_missing=True)
+    assert len(study.log) == 10
+    assert study.log.locate(1) == "log (Table) row 3"
+    (finding,) = [finding for finding in study.findings if finding.check == "missing outcomes"]
+    assert finding.verdict == "warn"
+    assert "2 rows" in finding.message
+    assert "ant: 1, bee: 1" in finding.message
+
+
+def test_a_table_without_any_outcome_is_refused_even_when_dropping():
+    good = good_with(log=lambda row: row.update(outcome=None))
+    assert "no row has an outcome" in refused(**tables(good), drop_missing=True)
+
+
+def test_an_empty_output_is_accepted_with_a_finding():
+    good = Good()
+    good.replay[1]["output"] = ""
+    (finding,) = load(**tables(good)).findings
+    assert (finding.check, finding.verdict) == ("empty outputs", "warn")
+    assert "bee: 1" in finding.message

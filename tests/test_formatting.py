@@ -1,0 +1,87 @@
+"""Names, tables, paragraphs and JSON as users see them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deconfound.formatting import (
+    did_you_mean,
+    format_percent,
+    join_names,
+    pluralize,
+    quote,
+    similar_name,
+    text_table,
+    to_jsonable,
+    wrap,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [
+        ("a\nb", '"a\\nb"'),
+        ("\x1b[31m", '"\\x1b[31m"'),
+        ("x" * 61, '"' + "x" * 60 + '…"'),
+        ('say "no"', '"say \\"no\\""'),
+    ],
+)
+def test_a_quoted_value_is_short_and_cannot_control_the_terminal(value, quoted):
+    assert quote(value) == quoted
+
+
+def test_direction_marks_are_escaped():
+    assert "\u202e" not in quote("abc\u202etxt")
+
+
+def test_long_lists_are_cut_and_counted():
+    assert join_names(f"m{i}" for i in range(10)) == "m0, m1, m2, m3, m4, m5, m6, m7 and 2 more"
+
+
+def test_counts_and_percentages_read_naturally():
+    assert [pluralize(number, "row") for number in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+    assert [format_percent(0.955), format_percent(0.955, 0)] == ["95.5 %", "96 %"]
+
+
+def test_the_similar_name_ignores_case():
+    assert similar_name("modle", ["Output", "Model"]) == "Model"
+    assert did_you_mean("modle", ["Output", "Model"]) == '; did you mean "Model"?'
+    assert similar_name("zzz", ["Output", "Model"]) is None
+    assert did_you_mean("zzz", ["Output", "Model"]) == ""
+
+
+def test_a_table_aligns_numbers_right_and_chosen_columns_left():
+    rows = [("", "model", "value"), ("1", "ant", "0.5"), ("10", "wasp", "12.25")]
+    assert text_table(rows, left=(1,)).split("\n") == ["    model  value", " 1  ant      0.5", "10  wasp   12.25"]
+    assert text_table([("a", "b"), ("1", "")], left=(1,), rule=True).split("\n") == ["a  b", "----", "1"]
+    assert text_table([]) == ""
+
+
+def test_long_lines_are_wrapped_with_their_indentation_and_short_ones_unchanged():
+    text = "short   line\n  " + "word " * 30 + "end\n" + "x" * 60
+    lines = wrap(text, 40).split("\n")
+    assert lines[0] == "short   line"
+    assert all(line.startswith("  word") for line in lines[1:-1])
+    assert all(len(line) <= 40 for line in lines[:-1])
+    assert lines[-1] == "x" * 60
+
+
+@given(st.text("ab \n", max_size=120), st.integers(10, 40))
+def test_wrapping_changes_only_white_space(text, width):
+    assert wrap(text, width).split() == text.split()
+
+
+def test_json_gets_null_for_every_number_that_is_not_finite():
+    value = {
+        "a": [1.5, math.nan],
+        "b": np.array([[1.0, np.inf], [0.0, 2.0]]),
+        "c": (np.float64("-inf"), np.int64(3), True, "x", None),
+    }
+    expected = {"a": [1.5, None], "b": [[1.0, None], [0.0, 2.0]], "c": [None, 3, True, "x", None]}
+    assert json.loads(json.dumps(to_jsonable(value), allow_nan=False)) == expected
