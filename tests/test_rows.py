@@ -57,10 +57,10 @@ def test_weights_must_be_positive_and_matrices_two_dimensional() -> None:
 
 def test_count_and_shares_know_of_weights() -> None:
     rows = Rows(PHI, weight=np.array([1.0, 2.0, 3.0, 4.0]))
-    assert rows.count == 10
-    assert rows.shares.tolist() == [0.1, 0.2, 0.3, 0.4]
-    assert Rows(PHI).count == 4
-    assert Rows(PHI).shares.tolist() == [0.25] * 4
+    assert rows.total_weight == 10
+    assert rows.normalized_weight.tolist() == [0.1, 0.2, 0.3, 0.4]
+    assert Rows(PHI).total_weight == 4
+    assert Rows(PHI).normalized_weight.tolist() == [0.25] * 4
 
 
 def test_taking_rows_keeps_every_column_in_step(pair: Pair) -> None:
@@ -80,19 +80,19 @@ def test_merging_equals_a_dictionary_of_rows(stored: bool, weighted: bool) -> No
     firsts = np.unique(group)
     assert len(merged) == len(firsts) < len(log)
     assert np.array_equal(naive.dense(merged.phi), naive.dense(log.phi)[firsts])
-    assert np.array_equal(merged.proxies, log.proxies[firsts])
+    assert np.array_equal(merged.require_psi(), log.require_psi()[firsts])
     for at, first in enumerate(firsts):
         mine = group == first
-        assert merged.weights[at] == log.weights[mine].sum()
-        assert merged.outcomes[at] == pytest.approx(np.average(log.outcomes[mine], weights=log.weights[mine]))
-    assert merged.count == log.count
+        assert merged.weight_or_ones[at] == log.weight_or_ones[mine].sum()
+        assert merged.require_outcome()[at] == pytest.approx(np.average(log.require_outcome()[mine], weights=log.weight_or_ones[mine]))
+    assert merged.total_weight == log.total_weight
 
 
 def test_rows_that_differ_only_in_psi_stay_apart() -> None:
     rows = Rows(np.ones((3, 2)), psi=np.array([[1.0], [2.0], [1.0]]), outcome=np.array([0.0, 0.5, 1.0]))
     merged = merge_duplicate_rows(rows)
-    assert merged.weights.tolist() == [2.0, 1.0]
-    assert merged.outcomes.tolist() == [0.5, 0.5]
+    assert merged.weight_or_ones.tolist() == [2.0, 1.0]
+    assert merged.require_outcome().tolist() == [0.5, 0.5]
 
 
 def test_rows_with_the_same_projection_are_still_compared_entry_by_entry(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,8 +124,8 @@ def test_rows_without_repeats_come_back_untouched() -> None:
 def test_merging_shuffled_rows_finds_the_same_rows(seed: int, order: int) -> None:
     log = make(Shape(features=3, proxies=2, unique=6, log=20, experiment=6, models=3), seed=seed).log
     one, other = merge_duplicate_rows(log), merge_duplicate_rows(shuffled(log, order))
-    assert sorted(zip(one.phi[:, 0], one.weights, np.round(one.outcomes, 12), strict=True)) == sorted(
-        zip(other.phi[:, 0], other.weights, np.round(other.outcomes, 12), strict=True)
+    assert sorted(zip(one.phi[:, 0], one.weight_or_ones, np.round(one.require_outcome(), 12), strict=True)) == sorted(
+        zip(other.phi[:, 0], other.weight_or_ones, np.round(other.require_outcome(), 12), strict=True)
     )
 
 

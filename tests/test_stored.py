@@ -189,15 +189,15 @@ def test_a_decomposition_is_made_again_only_for_other_rows_or_weights(drawn, mon
     made = []
     whole = np.linalg.eigh
     monkeypatch.setattr(np.linalg, "eigh", lambda matrix: made.append(len(matrix)) or whole(matrix))
-    other = Rows(log.phi, log.psi, 1.0 - log.outcomes)
+    other = Rows(log.phi, log.psi, 1.0 - log.require_outcome())
     first, second = (tune(Cvci(), rows, experiment).fit for rows in (log, other))
     assert len(made) == 1
-    plain = Rows(log.phi.store.coordinates[log.phi.index], log.psi, other.outcomes)
-    seen = Rows(log.phi.store.coordinates[experiment.phi.index], experiment.psi, experiment.outcomes, experiment.model)
+    plain = Rows(log.phi.store.coordinates[log.phi.index], log.psi, other.require_outcome())
+    seen = Rows(log.phi.store.coordinates[experiment.phi.index], experiment.psi, experiment.require_outcome(), experiment.model)
     np.testing.assert_allclose(second.predict(seen), tune(Cvci(), plain, seen).fit.predict(seen), atol=1e-9)
     assert not np.allclose(first.predict(seen), second.predict(seen))
     made.clear()
-    weighted = Rows(log.phi, log.psi, log.outcomes, weight=np.arange(1.0, 601.0))
+    weighted = Rows(log.phi, log.psi, log.require_outcome(), weight=np.arange(1.0, 601.0))
     tune(Cvci(), weighted, experiment)
     assert made == [len(np.unique(log.phi.index))]
 
@@ -206,7 +206,7 @@ def test_collapsing_stored_rows_merges_by_place(drawn):
     (log, _, _), (stored_log, _, _) = drawn
     plain, stored = merge_duplicate_rows(log), merge_duplicate_rows(stored_log)
     assert len(plain) == len(stored) == len(np.unique(stored_log.phi.index))
-    np.testing.assert_allclose(np.sort(plain.outcomes), np.sort(stored.outcomes))
+    np.testing.assert_allclose(np.sort(plain.require_outcome()), np.sort(stored.require_outcome()))
 
 
 def test_rows_of_one_store_can_be_stacked_and_cut(drawn):
@@ -214,8 +214,8 @@ def test_rows_of_one_store_can_be_stacked_and_cut(drawn):
     both = stack([log.phi, experiment.phi])
     np.testing.assert_array_equal(both[600:].index, experiment.phi.index)
     weight = np.arange(1.0, 41.0)
-    few = ridge(experiment.phi, experiment.outcomes, 0.3, weight)
-    written_out = ridge(experiment.phi.store.coordinates[experiment.phi.index], experiment.outcomes, 0.3, weight)
+    few = ridge(experiment.phi, experiment.require_outcome(), 0.3, weight)
+    written_out = ridge(experiment.phi.store.coordinates[experiment.phi.index], experiment.require_outcome(), 0.3, weight)
     np.testing.assert_allclose(few.coef, written_out.coef, atol=1e-12)
 
 

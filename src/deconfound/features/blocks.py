@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FloatArray, IntArray, RawMatrix
 from deconfound.errors import UsageError
 
 JOINED_ROWS = 4096
@@ -33,7 +33,7 @@ class FeatureBlocks:
         """Whether there is hashed text and dense statistics, so that a balance between them means anything."""
         return self.text is not None and self.dense is not None
 
-    def phi(self, surface_share: float) -> Matrix:
+    def phi(self, surface_share: float) -> RawMatrix:
         """[sqrt(1 - balance) * text, sqrt(2 * balance) * dense], so that every balance has the same mean square norm.
 
         Balance 0 is the text alone, CSR and without a column for the rest; 1 is the dense block alone, an array. Where
@@ -42,7 +42,7 @@ class FeatureBlocks:
         return mix(self.text, self.dense, surface_share)
 
 
-def mix(text: sparse.csr_matrix | None, dense: FloatArray | None, surface_share: float) -> Matrix:
+def mix(text: sparse.csr_matrix | None, dense: FloatArray | None, surface_share: float) -> RawMatrix:
     """Join the blocks of phi; see ``Blocks.phi``."""
     if not 0.0 <= surface_share <= 1.0:
         raise UsageError(

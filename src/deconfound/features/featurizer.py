@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import Study
+from deconfound.design import feature_matrix
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.features.blocks import FeatureBlocks, mix
 from deconfound.features.labels import read_labels
@@ -77,7 +78,7 @@ class FeatureSpec:
         if not labels.names:
             return None, labels.findings
         dense = None if scaling is None else scaling.standardise(raw.values) * scaling.weight
-        phi = mix(raw.text, dense, PROXY_BALANCE)
+        phi = feature_matrix(mix(raw.text, dense, PROXY_BALANCE))
         return fit_proxy(phi, labels, raw.rows.counts, self.components, self.label_penalty), labels.findings
 
 

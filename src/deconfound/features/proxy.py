@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FeatureMatrix, FloatArray, IntArray
 from deconfound.features.blocks import mix
 from deconfound.features.labels import Labels
 
@@ -37,7 +37,7 @@ class Proxy:
         return np.asarray(hashed + plain + self.intercept)
 
 
-def fit_proxy(phi: Matrix, labels: Labels, counts: IntArray, components: int, penalty: float) -> Proxy | None:
+def fit_proxy(phi: FeatureMatrix, labels: Labels, counts: IntArray, components: int, penalty: float) -> Proxy | None:
     """Learn the map from the log: ridge from phi to the labels, then principal components of the predictions.
 
         predicted  = phi W + b,   minimising  sum_i observed_i |mean_i - phi_i W - b|^2 + penalty |W|^2 for each label
@@ -54,13 +54,13 @@ def fit_proxy(phi: Matrix, labels: Labels, counts: IntArray, components: int, pe
     for at, weight in enumerate(patterns.T):
         columns, rows = np.flatnonzero(pattern.ravel() == at), np.flatnonzero(weight)
         every = len(rows) == len(weight)
-        fit = ridge(phi if every else phi[rows], labels.means[np.ix_(rows, columns)], penalty, weight=weight[rows])
+        fit = ridge(phi if every else phi.take(rows), labels.means[np.ix_(rows, columns)], penalty, weight=weight[rows])
         coef[:, columns] = fit.coef
     return _principal(phi, coef, counts / counts.sum(), components)
 
 
-def _principal(phi: Matrix, coef: FloatArray, share: FloatArray, components: int) -> Proxy | None:
-    predicted = np.asarray(phi @ coef)
+def _principal(phi: FeatureMatrix, coef: FloatArray, share: FloatArray, components: int) -> Proxy | None:
+    predicted = phi @ coef
     mean = share @ predicted
     centred = predicted - mean
     variances, directions = np.linalg.eigh((centred * share[:, None]).T @ centred)
