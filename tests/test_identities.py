@@ -73,7 +73,9 @@ def test_grounded_on_phi_is_ridge_centred_at_the_log(pair: Pair, penalty: float)
     """With psi = phi, w = w_obs - t turns |f_obs - Y - phi't|^2 + p t't into |Y - phi'w|^2 + p |w - w_obs|^2."""
     calm = on_phi(mild(pair))
     phi, experiment = naive.dense(calm.experiment.phi), calm.experiment
-    centre, level = naive.least_squares(naive.dense(calm.log.phi), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0)
+    centre, level = naive.least_squares(
+        naive.dense(calm.log.phi), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0
+    )
     offset = experiment.require_outcome() - phi @ centre
     shift, intercept = naive.least_squares(phi, offset, experiment.weight_or_ones, penalty)
     fit = Grounded(penalty=penalty, log_penalty=2.0).fit(calm.log, experiment)
@@ -146,7 +148,10 @@ def test_a_residual_on_phi_finds_nothing_that_an_unpenalised_log_has_left() -> N
 def test_residual_pooling_over_an_overruled_baseline_is_pooling_on_psi(pair: Pair) -> None:
     """A huge log penalty leaves f_obs the log's mean, a constant that the free intercept absorbs."""
     on_psi = Pair(
-        *(Rows(rows.require_psi(), psi=rows.psi, outcome=rows.outcome) for rows in (pair.log, pair.experiment, pair.fresh))
+        *(
+            Rows(rows.require_psi(), psi=rows.psi, outcome=rows.outcome)
+            for rows in (pair.log, pair.experiment, pair.fresh)
+        )
     )
     residual = CvciResidual(0.4, 0.1, 1e13).fit(pair.log, pair.experiment).predict(pair.fresh)
     direct = Cvci(0.4, 0.1).fit(on_psi.log, on_psi.experiment).predict(on_psi.fresh)

@@ -78,7 +78,9 @@ def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
-    sides = [(side.require_psi(), side.require_outcome() - base(side), side.weight_or_ones) for side in (log, experiment)]
+    sides = [
+        (side.require_psi(), side.require_outcome() - base(side), side.weight_or_ones) for side in (log, experiment)
+    ]
     return clip(base(rows) + line(_pooled(c, *sides), rows.require_psi()))
 
 
@@ -103,7 +105,12 @@ def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
     direction = _correction(c.basis, c, base, experiment)
     pieces = [
-        (c.pooling * log.weight_or_ones / log.total_weight, cross_fitted(log, c.log_penalty), direction(log), log.require_outcome()),
+        (
+            c.pooling * log.weight_or_ones / log.total_weight,
+            cross_fitted(log, c.log_penalty),
+            direction(log),
+            log.require_outcome(),
+        ),
         (
             (1 - c.pooling) * experiment.weight_or_ones / experiment.total_weight,
             base(experiment),
