@@ -85,13 +85,15 @@ def estimate(study: Study, family: Family) -> Values:
         everywhere = np.column_stack([fit.predict(rows) for rows in replay])
         q[fold.held_out] = everywhere[study.context[fold.held_out]]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
-    values = tuned_doubly_robust(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
+    values = tuned_doubly_robust(
+        MODELS, q, study.model, experiment.require_outcome(), prediction, cluster=study.context
+    )
     return shrink_toward(values, q.mean(axis=0)) if isinstance(family, Auto) else values
 
 
 def alone(study: Study) -> Values:
     """The experiment's own means."""
-    return experiment_only(MODELS, study.model, study.experiment.outcomes, cluster=study.context)
+    return experiment_only(MODELS, study.model, study.experiment.require_outcome(), cluster=study.context)
 
 
 def error(studies: int, sizes: Sequence[int]) -> None:

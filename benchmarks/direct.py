@@ -34,13 +34,15 @@ def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Va
         fit = prepared.fit(family, fold.train)
         q[fold.held_out] = _replayed(study, fit)[fold.held_out]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
-    unbiased = tuned_doubly_robust(MODELS, q, study.model, experiment.outcomes, prediction, cluster=study.context)
+    unbiased = tuned_doubly_robust(
+        MODELS, q, study.model, experiment.require_outcome(), prediction, cluster=study.context
+    )
     power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
     refits, gaps = [], []
     for at in (_again(study.context, rng) for _ in range(REFITS)):
         refitted_q = _replayed(study, prepared.fit(family, at))
         refits.append(refitted_q.mean(axis=0))
-        columns = (q[at], study.model[at], experiment.outcomes[at], prediction[at])
+        columns = (q[at], study.model[at], experiment.require_outcome()[at], prediction[at])
         again = tuned_doubly_robust(MODELS, *columns, cluster=study.context[at], power=power)
         gaps.append(refitted_q[at].mean(axis=0) - again.estimate)
     refitted = direct(MODELS, q, study.context, refits=np.array(refits))

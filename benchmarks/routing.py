@@ -124,12 +124,14 @@ def make(case: Case, rng: np.random.Generator) -> Made:
     final = family.fit(log, experiment)
     resampled = (rng.integers(case.rows, size=case.rows) for _ in range(BOOTSTRAP_REFITS))
     refits = tuple(family.fit(log, experiment.take(again)) for again in resampled)
-    values = tuned_doubly_robust(MODELS, q, model, experiment.outcomes, prediction)
-    known = fit_calibration(values, q, model, experiment.outcomes, cells=cells, reward=final, surface_share=BALANCE)
+    values = tuned_doubly_robust(MODELS, q, model, experiment.require_outcome(), prediction)
+    known = fit_calibration(
+        values, q, model, experiment.require_outcome(), cells=cells, reward=final, surface_share=BALANCE
+    )
     policy = Policy(MODELS, BALANCE, final, refits, values.covariance, known)
     trusting = Policy(MODELS, BALANCE, final, refits, values.covariance)
     return Made(
-        routing_gain(MODELS, q, model, experiment.outcomes, prediction, level=LEVEL),
+        routing_gain(MODELS, q, model, experiment.require_outcome(), prediction, level=LEVEL),
         true_gain(case, parts, rng),
         policy.recommend(cells, LEVEL),
         trusting.recommend(cells, LEVEL),

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from deconfound.design import FloatArray, IntArray, Matrix, Rows, group_folds
+from deconfound.design import CsrMatrix, FeatureMatrix, FloatArray, IntArray, RawMatrix, Rows, group_folds
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import Cvci, RewardFit, TrainingData
 from deconfound.tune import tune
@@ -143,11 +143,17 @@ def time_sample(case: Case, problem: Problem, size: int, tolerance: float) -> fl
 def plain_fit(log: Rows, problem: Problem, pooling: float, tolerance: float) -> Ridge:
     """One turn of the plain loop: stack the rows, weight them, fit."""
     experiment, train = problem.experiment, problem.train
-    stack = sparse.vstack if sparse.issparse(log.phi) else np.vstack
+    stack = sparse.vstack if isinstance(log.phi, CsrMatrix) else np.vstack
     weight = np.full(len(log) + len(train), pooling / len(log))
     weight[len(log) :] = (1.0 - pooling) / len(train)
-    outcome = np.concatenate([log.outcomes, experiment.outcomes[train]])
-    return Ridge(alpha=PENALTY, tol=tolerance).fit(stack([log.phi, experiment.phi[train]]), outcome, weight)
+    outcome = np.concatenate([log.require_outcome(), experiment.require_outcome()[train]])
+    phi = stack([raw(log.phi), raw(experiment.phi.take(train))])
+    return Ridge(alpha=PENALTY, tol=tolerance).fit(phi, outcome, weight)
+
+
+def raw(phi: FeatureMatrix) -> RawMatrix:
+    """The rows as scikit-learn takes them."""
+    return phi.csr if isinstance(phi, CsrMatrix) else phi.toarray()
 
 
 def disagreement(case: Case, problem: Problem) -> float:
@@ -162,7 +168,7 @@ def disagreement(case: Case, problem: Problem) -> float:
             inside = prepared.predict(candidate, [problem.train])[0]
             outside = prepared.fit(candidate, problem.train).predict(problem.fresh)
         for ours, rows in ((inside, problem.experiment), (outside, problem.fresh)):
-            worst = max(worst, float(np.abs(ours - np.clip(theirs.predict(rows.phi), 0.0, 1.0)).max()))
+            worst = max(worst, float(np.abs(ours - np.clip(theirs.predict(raw(rows.phi)), 0.0, 1.0)).max()))
     return worst
 
 
@@ -173,11 +179,11 @@ def slack(problem: Problem, chosen: Cvci, fit: RewardFit | None) -> float:
     coef = fit.phi_coef
     gradient, offset = PENALTY * coef, 0.0
     parts = ((problem.log, chosen.pooling), (problem.experiment, 1.0 - chosen.pooling))
-    errors = [rows.outcomes - np.asarray(rows.phi @ coef) - fit.intercept for rows, _ in parts]
+    errors = [rows.require_outcome() - rows.phi @ coef - fit.intercept for rows, _ in parts]
     for (_, share), error in zip(parts, errors, strict=True):
         offset += share * float(error.mean())
     for (rows, share), error in zip(parts, errors, strict=True):
-        gradient -= np.asarray(rows.phi.T @ (error - offset)) * (share / len(rows))
+        gradient -= rows.phi.transposed_product(error - offset) * (share / len(rows))
     return float(np.linalg.norm(gradient)) / PENALTY + abs(offset)
 
 
@@ -194,7 +200,7 @@ def make(case: Case, rng: np.random.Generator) -> Problem:
     return Problem(log, randomized, Rows(fresh), group_folds(model, FOLDS, seed=0)[0].train)
 
 
-def outcomes(phi: Matrix, coef: FloatArray, hidden: float, rng: np.random.Generator) -> FloatArray:
+def outcomes(phi: RawMatrix, coef: FloatArray, hidden: float, rng: np.random.Generator) -> FloatArray:
     signal = np.asarray(phi @ coef)
     signal = (signal - signal.mean()) / signal.std()
     noise = 0.1 * rng.standard_normal(len(signal)) + hidden * np.tanh(signal**2 - 1.0)
@@ -229,7 +235,7 @@ def hashed_rows(count: int, features: int, rng: np.random.Generator) -> sparse.c
 
 
 def first(rows: Rows, size: int) -> Rows:
-    return rows if size == len(rows) else Rows(rows.phi[:size], outcome=rows.outcomes[:size])
+    return rows if size == len(rows) else Rows(rows.phi.take(slice(size)), outcome=rows.require_outcome()[:size])
 
 
 def peak() -> float:

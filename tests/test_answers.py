@@ -67,7 +67,7 @@ def test_shares_are_covariances_of_leads_with_the_whole(study, result):
     leads = []
     for fit in prepared.shares(everything):
         rows = cells.rows(0.0)
-        seen = (rows.phi @ fit.phi_coef, rows.proxies @ fit.psi_coef)
+        seen = (rows.phi @ fit.phi_coef, rows.require_psi() @ fit.psi_coef)
         tables = [cells.average(np.asarray(each)) for each in seen]
         tables.append(np.tile(fit.model_effect[: cells.models], (len(cells.contexts), 1)))
         leads.append([np.array([row - row.mean() for row in table]) for table in tables])

@@ -6,10 +6,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.stats import multivariate_normal
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, stack
 from deconfound.errors import UsageError
 from deconfound.linalg import ridge
 from deconfound.reward import Auto, ExpOnly, RewardFit, TrainingData, VarianceComponents, settled
@@ -33,16 +32,16 @@ def pair() -> Pair:
 def twin(parts: VarianceComponents, log: Rows, experiment: Rows, rows: Rows) -> FloatArray:
     """The posterior mean written out: every observation a row of one dense system."""
     log, experiment = repeated(log), repeated(experiment)
-    dense = [np.asarray(each.phi.todense() if sparse.issparse(each.phi) else each.phi) for each in (log, experiment)]
-    new = np.asarray(rows.phi.todense() if sparse.issparse(rows.phi) else rows.phi)
+    dense = [each.phi.toarray() for each in (log, experiment)]
+    new = rows.phi.toarray()
     text = float(np.mean([row @ row for row in dense[0]]))
-    mean, spread = log.proxies.mean(axis=0), log.proxies.std(axis=0) * np.sqrt(log.proxies.shape[1])
-    psi = [(each.proxies - mean) / spread for each in (log, experiment, rows)]
+    mean, spread = log.require_psi().mean(axis=0), log.require_psi().std(axis=0) * np.sqrt(log.require_psi().shape[1])
+    psi = [(each.require_psi() - mean) / spread for each in (log, experiment, rows)]
     seen_phi, seen_psi = np.vstack(dense), np.vstack(psi[:2])
     seen_model = np.concatenate([log.model, experiment.model])
     logged = np.arange(len(seen_model)) < len(log)
-    centre = float(np.mean(log.outcomes))
-    target = np.concatenate([log.outcomes, experiment.outcomes]) - centre
+    centre = float(np.mean(log.require_outcome()))
+    target = np.concatenate([log.require_outcome(), experiment.require_outcome()]) - centre
 
     def covariance(sizes: FloatArray, phi: FloatArray, psi: FloatArray, model: IntArray) -> FloatArray:
         same = model[:, None] == seen_model
@@ -75,7 +74,7 @@ def test_a_fit_agrees_with_its_naive_twin(shape: Shape, stored: str, weighted: b
 
 def _alone(log: Rows) -> Rows:
     """Each distinct row of the log as the first model wrote it."""
-    phi = np.asarray(log.phi.todense() if sparse.issparse(log.phi) else log.phi)
+    phi = log.phi.toarray()
     _, first, inverse = np.unique(phi, axis=0, return_index=True, return_inverse=True)
     assert log.model is not None
     return replace(log, model=log.model[first][inverse.ravel()])
@@ -109,7 +108,7 @@ def test_a_log_with_endless_bias_leaves_the_experiment_alone(pair: Pair) -> None
     endless = 1e10
     parts = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, endless, noise)
     biased = replace(parts, bias_text=endless, bias_proxies=endless, bias_model=endless)
-    scale = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
+    scale = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
     ridged = ExpOnly(noise * scale / text).fit(pair.log, pair.experiment)
     found = Auto(biased).fit(pair.log, pair.experiment)
     np.testing.assert_allclose(found.predict(pair.fresh), ridged.predict(pair.fresh), rtol=0, atol=1e-5)
@@ -119,9 +118,9 @@ def test_a_log_without_bias_is_pooled_row_by_row(pair: Pair) -> None:
     """Then there is one ridge over all rows of both sources."""
     text, noise = 0.05, 0.03
     parts = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, noise)
-    scale = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
-    phi = np.vstack([pair.log.phi, pair.experiment.phi])
-    outcome = np.concatenate([pair.log.outcomes, pair.experiment.outcomes])
+    scale = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
+    phi = stack([pair.log.phi, pair.experiment.phi])
+    outcome = np.concatenate([pair.log.require_outcome(), pair.experiment.require_outcome()])
     linear = ridge(phi, outcome, noise * scale / text)
     found = Auto(parts).fit(pair.log, pair.experiment)
     np.testing.assert_allclose(found.predict(pair.fresh), np.clip(linear(pair.fresh.phi), 0, 1), rtol=0, atol=1e-5)
@@ -209,7 +208,7 @@ def test_it_uses_a_clean_log_and_survives_a_misleading_one(bias: float, allowed:
     for seed in range(STUDIES):
         log, experiment, replay, truth = simulated(bias, 80, seed)
         assert experiment.model is not None
-        alone = [experiment.outcomes[experiment.model == a].mean() for a in range(MODELS)]
+        alone = [experiment.require_outcome()[experiment.model == a].mean() for a in range(MODELS)]
         found = values(log, experiment, replay, Auto())
         error += [((found - truth.mean(axis=0)) ** 2).sum(), ((alone - truth.mean(axis=0)) ** 2).sum()]
     assert np.sqrt(error[0] / error[1]) < allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from deconfound.design import Rows
 from deconfound.errors import UsageError
-from deconfound.linalg import factorization
+from deconfound.linalg import DEFAULT_LIMITS, FactorizationLimits, factorization
 from deconfound.reward import (
     FAMILIES,
     VARIANTS,
@@ -53,26 +54,21 @@ CANDIDATES: tuple[Any, ...] = (
     CvciResidual(1.0, 1e-2, 50.0),
 )
 
-PATHS: dict[str, tuple[Shape, int, int]] = {
-    "exact-primal": (TALL, 1500, 6000),
-    "exact-dual": (WIDE, 1500, 6000),
-    "krylov-primal": (TALL, 3, 6000),
-    "krylov-dual-explicit": (WIDE, 3, 6000),
-    "krylov-dual-implicit": (WIDE, 3, 3),
-    "tall-in-the-dual": (TALL, 1500, 3),
-    "tall-krylov-dual": (TALL, 3, 3),
-    "experiment-smaller-than-psi": (FEW, 1500, 6000),
-    "experiment-smaller-than-psi-krylov": (FEW, 3, 6000),
+KRYLOV_LIMITS = FactorizationLimits(max_eigh=3)
+DUAL_LIMITS = FactorizationLimits(max_dense_kernel=3)
+KRYLOV_DUAL_LIMITS = FactorizationLimits(max_eigh=3, max_dense_kernel=3)
+
+PATHS: dict[str, tuple[Shape, FactorizationLimits]] = {
+    "exact-primal": (TALL, DEFAULT_LIMITS),
+    "exact-dual": (WIDE, DEFAULT_LIMITS),
+    "krylov-primal": (TALL, KRYLOV_LIMITS),
+    "krylov-dual-explicit": (WIDE, KRYLOV_LIMITS),
+    "krylov-dual-implicit": (WIDE, KRYLOV_DUAL_LIMITS),
+    "tall-in-the-dual": (TALL, DUAL_LIMITS),
+    "tall-krylov-dual": (TALL, KRYLOV_DUAL_LIMITS),
+    "experiment-smaller-than-psi": (FEW, DEFAULT_LIMITS),
+    "experiment-smaller-than-psi-krylov": (FEW, KRYLOV_LIMITS),
 }
-
-
-@pytest.fixture(params=PATHS, ids=list(PATHS))
-def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Shape:
-    """The shape of data that, with these limits, leads through one numerical path."""
-    shape, exact, explicit = PATHS[request.param]
-    monkeypatch.setattr(factorization, "EXACT", exact)
-    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
-    return shape
 
 
 def test_every_family_has_a_twin_and_a_candidate_here() -> None:
@@ -84,10 +80,13 @@ def test_every_family_has_a_twin_and_a_candidate_here() -> None:
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
 @pytest.mark.parametrize("stored", ["dense", "sparse"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_a_fit_agrees_with_its_naive_twin(forced: Shape, candidate: Any, stored: str, weighted: bool) -> None:
-    pair = make(replace(forced, sparse=stored == "sparse", weighted=weighted), seed=1)
-    fit = candidate.fit(pair.log, pair.experiment)
-    limit = KRYLOV if factorization.EXACT < 1500 else AGREE
+@pytest.mark.parametrize("path", PATHS)
+def test_a_fit_agrees_with_its_naive_twin(path: str, candidate: Any, stored: str, weighted: bool) -> None:
+    shape, limits = PATHS[path]
+    pair = make(replace(shape, sparse=stored == "sparse", weighted=weighted), seed=1)
+    prepared = type(candidate).prepare(TrainingData(pair.log, pair.experiment, limits=limits), [candidate])
+    fit = prepared.fit(candidate, np.arange(len(pair.experiment)))
+    limit = AGREE if limits.max_eigh == DEFAULT_LIMITS.max_eigh else KRYLOV
     for rows in (pair.log, pair.experiment, pair.fresh):
         twin = naive.predict(candidate, pair.log, pair.experiment, rows)
         np.testing.assert_allclose(fit.predict(rows), twin, rtol=0, atol=limit)
@@ -119,14 +118,12 @@ def test_the_limits_lead_through_the_path_they_name(
     path: str, expected: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without this the path tests above could all run the same code."""
-    shape, exact, explicit = PATHS[path]
-    monkeypatch.setattr(factorization, "EXACT", exact)
-    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
+    shape, limits = PATHS[path]
     taken: set[str] = set()
     for name in ("lanczos_eigenpairs", "kernel_matrix", "kernel_operator"):
         monkeypatch.setattr(factorization, name, _noting(getattr(factorization, name), name, taken))
     pair = make(shape)
-    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [Cvci()])
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment, limits=limits), [Cvci()])
     prepared.predict(Cvci(), [np.arange(len(pair.experiment))])
     assert taken == expected
 
@@ -141,7 +138,7 @@ def _noting(function: Callable[..., Any], name: str, taken: set[str]) -> Callabl
 
 @pytest.mark.parametrize("family", EVERY)
 def test_predictions_are_finite_and_stay_inside_the_unit_interval(family: Any, pair: Pair) -> None:
-    wild = Rows(100 * pair.fresh.phi, psi=100 * pair.fresh.proxies)
+    wild = Rows(100 * pair.fresh.phi.toarray(), psi=100 * pair.fresh.require_psi())
     fit = family().fit(pair.log, pair.experiment)
     assert isinstance(fit, RewardFit)
     predicted = fit.predict(wild)
@@ -155,10 +152,11 @@ def test_predictions_are_finite_and_stay_inside_the_unit_interval(family: Any, p
 @pytest.mark.parametrize("family", EVERY)
 def test_fitting_changes_neither_the_family_nor_the_rows(family: Any, pair: Pair) -> None:
     estimator = family()
-    before = [getattr(pair.log, f.name).copy() for f in fields(Rows) if getattr(pair.log, f.name) is not None]
+    before = copy.deepcopy(pair.log)
     first = estimator.fit(pair.log, pair.experiment).predict(pair.fresh)
-    after = [getattr(pair.log, f.name) for f in fields(Rows) if getattr(pair.log, f.name) is not None]
-    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    np.testing.assert_array_equal(pair.log.phi.toarray(), before.phi.toarray())
+    for name in (f.name for f in fields(Rows) if f.name != "phi"):
+        np.testing.assert_array_equal(getattr(pair.log, name), getattr(before, name))
     assert estimator == family()
     assert first.tobytes() == estimator.fit(pair.log, pair.experiment).predict(pair.fresh).tobytes()
     with pytest.raises(FrozenInstanceError):
@@ -202,7 +200,7 @@ def test_one_preparation_gives_every_subset_what_a_fit_to_it_alone_gives(candida
 
 @pytest.mark.parametrize("family", EVERY)
 def test_a_family_learns_from_the_experiment_exactly_when_it_says_so(family: Any, pair: Pair) -> None:
-    turned = replace(pair.experiment, outcome=1.0 - pair.experiment.outcomes)
+    turned = replace(pair.experiment, outcome=1.0 - pair.experiment.require_outcome())
     before = family().fit(pair.log, pair.experiment).predict(pair.fresh)
     after = family().fit(pair.log, turned).predict(pair.fresh)
     assert np.array_equal(before, after) is not family.learns_from_experiment
@@ -210,7 +208,7 @@ def test_a_family_learns_from_the_experiment_exactly_when_it_says_so(family: Any
 
 @pytest.mark.parametrize("family", [ExpOnly, RepresentationExp])
 def test_a_family_of_the_experiment_never_looks_at_logged_outcomes(family: Any, pair: Pair) -> None:
-    turned = replace(pair.log, outcome=1.0 - pair.log.outcomes)
+    turned = replace(pair.log, outcome=1.0 - pair.log.require_outcome())
     before = family().fit(pair.log, pair.experiment).predict(pair.fresh)
     assert np.array_equal(before, family().fit(turned, pair.experiment).predict(pair.fresh))
 
@@ -240,7 +238,7 @@ def test_sources_that_cannot_be_fitted_are_refused(family: Any, pair: Pair) -> N
     with pytest.raises(UsageError, match="at least one row"):
         family().fit(pair.log, pair.experiment.take(none))
     with pytest.raises(UsageError, match="same number of columns"):
-        family().fit(replace(pair.log, phi=pair.log.phi[:, 1:]), pair.experiment)
+        family().fit(replace(pair.log, phi=pair.log.phi.toarray()[:, 1:]), pair.experiment)
 
 
 SHARES = ("pooling", "strength")
@@ -259,11 +257,14 @@ def test_hyperparameters_without_a_meaning_are_refused(family: Any) -> None:
 
 @pytest.mark.parametrize("constant", [0.5, 0.4, 0.0, 1.0])
 @pytest.mark.parametrize("family", EVERY)
-def test_constant_outcomes_are_predicted_to_be_that_constant(forced: Shape, family: Any, constant: float) -> None:
-    pair = make(forced)
+@pytest.mark.parametrize("path", PATHS)
+def test_constant_outcomes_are_predicted_to_be_that_constant(path: str, family: Any, constant: float) -> None:
+    shape, limits = PATHS[path]
+    pair = make(shape)
     log = replace(pair.log, outcome=np.full(len(pair.log), constant))
     experiment = replace(pair.experiment, outcome=np.full(len(pair.experiment), constant))
-    predicted = family().fit(log, experiment).predict(pair.fresh)
+    prepared = family.prepare(TrainingData(log, experiment, limits=limits), [family()])
+    predicted = prepared.fit(family(), np.arange(len(experiment))).predict(pair.fresh)
     np.testing.assert_allclose(predicted, constant, rtol=0, atol=KRYLOV)
 
 

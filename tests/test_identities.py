@@ -51,8 +51,8 @@ def test_cvci_without_the_experiment_is_obs_only(pair: Pair, penalty: float) -> 
 def test_cvci_counts_observations_and_not_rows(shape: Shape) -> None:
     """With weights, n is the number of observations the rows stand for."""
     weighted = make(replace(shape, weighted=True))
-    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.count), weighted)
-    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.count), weighted)
+    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.total_weight), weighted)
+    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.total_weight), weighted)
 
 
 def test_cvci_moves_continuously_to_both_ends(pair: Pair) -> None:
@@ -73,9 +73,11 @@ def test_grounded_on_phi_is_ridge_centred_at_the_log(pair: Pair, penalty: float)
     """With psi = phi, w = w_obs - t turns |f_obs - Y - phi't|^2 + p t't into |Y - phi'w|^2 + p |w - w_obs|^2."""
     calm = on_phi(mild(pair))
     phi, experiment = naive.dense(calm.experiment.phi), calm.experiment
-    centre, level = naive.least_squares(naive.dense(calm.log.phi), calm.log.outcomes, calm.log.weights, 2.0)
-    offset = experiment.outcomes - phi @ centre
-    shift, intercept = naive.least_squares(phi, offset, experiment.weights, penalty)
+    centre, level = naive.least_squares(
+        naive.dense(calm.log.phi), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0
+    )
+    offset = experiment.require_outcome() - phi @ centre
+    shift, intercept = naive.least_squares(phi, offset, experiment.weight_or_ones, penalty)
     fit = Grounded(penalty=penalty, log_penalty=2.0).fit(calm.log, experiment)
     for rows in (calm.log, experiment):
         assert unclipped(naive.dense(rows.phi) @ centre + level)
@@ -112,7 +114,7 @@ def test_an_overruled_correction_shifts_the_log_by_its_mean_bias(pair: Pair) -> 
     """As the penalty grows t goes to zero, and the free intercept to mean(f_obs - Y)."""
     calm = mild(pair)
     log_alone = ObsOnly(1.0).fit(calm.log, calm.experiment)
-    bias = np.mean(log_alone.predict(calm.experiment) - calm.experiment.outcomes)
+    bias = np.mean(log_alone.predict(calm.experiment) - calm.experiment.require_outcome())
     assert abs(bias) > 1e-4
     corrected = Grounded(penalty=1e13).fit(calm.log, calm.experiment).predict(calm.experiment)
     np.testing.assert_allclose(corrected, log_alone.predict(calm.experiment) - bias, rtol=0, atol=1e-9)
@@ -146,7 +148,10 @@ def test_a_residual_on_phi_finds_nothing_that_an_unpenalised_log_has_left() -> N
 def test_residual_pooling_over_an_overruled_baseline_is_pooling_on_psi(pair: Pair) -> None:
     """A huge log penalty leaves f_obs the log's mean, a constant that the free intercept absorbs."""
     on_psi = Pair(
-        *(Rows(rows.proxies, psi=rows.psi, outcome=rows.outcome) for rows in (pair.log, pair.experiment, pair.fresh))
+        *(
+            Rows(rows.require_psi(), psi=rows.psi, outcome=rows.outcome)
+            for rows in (pair.log, pair.experiment, pair.fresh)
+        )
     )
     residual = CvciResidual(0.4, 0.1, 1e13).fit(pair.log, pair.experiment).predict(pair.fresh)
     direct = Cvci(0.4, 0.1).fit(on_psi.log, on_psi.experiment).predict(on_psi.fresh)
@@ -216,7 +221,7 @@ def test_dense_and_sparse_rows_give_the_same_reward(candidate: Any, shape: Shape
 def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> None:
     """A constant column is the intercept's business, and an empty one nobody's."""
     wider = [
-        replace(rows, phi=np.column_stack([rows.phi, np.full(len(rows), 3.0), np.zeros(len(rows))]))
+        replace(rows, phi=np.column_stack([rows.phi.toarray(), np.full(len(rows), 3.0), np.zeros(len(rows))]))
         for rows in (pair.log, pair.experiment, pair.fresh)
     ]
     before = candidate.fit(pair.log, pair.experiment).predict(pair.fresh)

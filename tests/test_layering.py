@@ -16,7 +16,7 @@ import deconfound
 SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
-    {"errors", "findings", "formatting", "progress"},
+    {"errors", "findings", "formatting", "progress", "threads"},
     {"design"},
     {"linalg", "data"},
     {"loading"},

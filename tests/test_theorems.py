@@ -100,7 +100,7 @@ def noisy_correction(it: Population, seed: int) -> NoisyCorrection:
     rng = np.random.default_rng(seed)
     log, whole = it.sides()
     sample = whole.take(rng.choice(len(it.mass), 10, p=it.mass))
-    noisy = replace(sample, outcome=sample.outcomes + 0.1 * rng.standard_normal(10), weight=None)
+    noisy = replace(sample, outcome=sample.require_outcome() + 0.1 * rng.standard_normal(10), weight=None)
     none, half, whole_way = (
         Grounded(penalty=1e-3, strength=s, log_penalty=FREE * SCALE).fit(log, noisy).predict(whole)
         for s in (0.0, 0.5, 1.0)

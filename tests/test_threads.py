@@ -1,4 +1,4 @@
-"""Threads: BLAS keeps to one inside our kernels, ours never change a number, and nothing waits for ever."""
+"""Threads: BLAS runs on one inside the numerical code, results never depend on their number, and none deadlocks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 from scipy import linalg
 from threadpoolctl import threadpool_info
 
-from deconfound.linalg import one_blas_thread, parallel_map, ridge, threads
+from deconfound.design import DenseMatrix
+from deconfound.linalg import ridge
 from deconfound.reward import Cvci
+from deconfound.threads import one_blas_thread, parallel_map, thread_count
 from deconfound.tune import tune
 from tests.support.random_rows import TALL, make
 
@@ -28,13 +30,13 @@ def test_blas_runs_on_one_thread_inside_and_as_before_outside():
 
 
 @pytest.mark.parametrize("entry", ["tune", "fit"])
-def test_every_entry_to_the_kernels_limits_blas(entry, monkeypatch):
+def test_every_entry_to_the_numerical_code_limits_blas(entry, monkeypatch):
     """Many small solves are ten times slower with two BLAS threads, and large products have crashed."""
-    seen: list[set[int]] = []
+    threads: list[set[int]] = []
     real = Cvci.prepare.__func__
 
     def prepare(cls, sources, candidates):
-        seen.append(blas_threads())
+        threads.append(blas_threads())
         return real(cls, sources, candidates)
 
     monkeypatch.setattr(Cvci, "prepare", classmethod(prepare))
@@ -43,16 +45,17 @@ def test_every_entry_to_the_kernels_limits_blas(entry, monkeypatch):
         tune(Cvci(), pair.log, pair.experiment, candidates=[Cvci(0.1), Cvci(0.9)])
     else:
         Cvci().fit(pair.log, pair.experiment)
-    assert seen == [{1}]
+    assert threads == [{1}]
 
 
-def test_results_come_in_the_order_of_the_items_and_errors_come_through():
+def test_results_are_in_the_order_of_the_items_and_errors_are_raised():
     assert parallel_map(lambda x: x * x, range(50)) == [x * x for x in range(50)]
+    assert parallel_map(lambda x: x, []) == []
     with pytest.raises(ZeroDivisionError):
         parallel_map(lambda x: 1 // x, [1, 0, 2])
 
 
-def test_tiles_that_ask_for_threads_again_do_not_wait_for_ever():
+def test_nested_maps_do_not_deadlock():
     nested = parallel_map(lambda x: parallel_map(lambda y: x + y, range(4)), range(8))
     assert nested == [[x + y for y in range(4)] for x in range(8)]
 
@@ -62,7 +65,7 @@ def _in_child(queue: multiprocessing.queues.Queue[list[int]]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # the very thing Python warns of
-def test_a_forked_child_starts_threads_of_its_own():
+def test_a_forked_child_starts_its_own_threads():
     """The child inherits the parent's pool without its threads."""
     parallel_map(lambda x: x, range(4))
     context = multiprocessing.get_context("fork")
@@ -73,10 +76,18 @@ def test_a_forked_child_starts_threads_of_its_own():
     child.join(30)
 
 
-def test_the_number_of_threads_changes_no_bit(monkeypatch):
+@pytest.mark.parametrize(("setting", "expected"), [("3", 3), ("1", 1), ("0", None), ("-2", None), ("many", None)])
+def test_the_environment_can_set_the_number_of_threads(setting, expected, monkeypatch):
+    monkeypatch.delenv("DECONFOUND_THREADS", raising=False)
+    default = thread_count()
+    monkeypatch.setenv("DECONFOUND_THREADS", setting)
+    assert thread_count() == (default if expected is None else expected)
+
+
+def test_the_number_of_threads_changes_no_bit_of_a_ridge(monkeypatch):
     rng = np.random.default_rng(0)
-    features, targets = rng.standard_normal((9000, 12)), rng.random(9000)
+    features, targets = DenseMatrix(rng.standard_normal((9000, 12))), rng.random(9000)
     many = ridge(features, targets, 1.0)
-    monkeypatch.setattr(threads, "thread_count", lambda: 1)
-    alone = ridge(features, targets, 1.0)
-    np.testing.assert_array_equal(many.coef, alone.coef)
+    monkeypatch.setenv("DECONFOUND_THREADS", "1")
+    single = ridge(features, targets, 1.0)
+    np.testing.assert_array_equal(many.coef, single.coef)

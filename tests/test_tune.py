@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import UsageError
-from deconfound.linalg import factorization
+from deconfound.linalg import FactorizationLimits
 from deconfound.reward import (
     FAMILIES,
     VARIANTS,
@@ -59,20 +59,19 @@ def test_losses_equal_those_of_a_plain_loop(candidates: Any, shape: Shape, store
         assert tuned.estimator == candidates[int(np.argmin(twin))]
 
 
-@pytest.mark.parametrize("limits", [(3, 6000), (3, 3)], ids=["explicit", "implicit"])
+@pytest.mark.parametrize("max_dense_kernel", [6000, 3], ids=["explicit", "implicit"])
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=["tall", "wide"])
-def test_losses_hold_on_the_large_problem_paths(
-    limits: tuple[int, int], shape: Shape, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(factorization, "EXACT", limits[0])
-    monkeypatch.setattr(factorization, "EXPLICIT", limits[1])
+def test_losses_hold_on_the_large_problem_paths(max_dense_kernel: int, shape: Shape) -> None:
     pair = make(replace(shape, sparse=True), seed=5)
     candidates = tuple(Cvci(pooling, p) for p in (1e-3, 1e-1) for pooling in (0.0, 0.05, 0.5, 1.0))
     assert pair.experiment.model is not None
     cuts = group_folds(pair.experiment.model, 5, seed=0)
     twin = naive.tuned_losses(candidates, pair.log, pair.experiment, cuts, model_effect=True)
-    found = tune(Cvci(), pair.log, pair.experiment, candidates=candidates).losses
-    np.testing.assert_allclose(found, twin, rtol=0, atol=1e-8)
+    limits = FactorizationLimits(max_eigh=3, max_dense_kernel=max_dense_kernel)
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment, limits=limits), candidates)
+    everything = [np.arange(len(pair.experiment))]
+    (tuned,) = tune_subsets(prepared, candidates, Cvci(), pair.experiment, everything, Validation(5, "model", 0))
+    np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=1e-8)
 
 
 def test_the_whole_grid_of_cvci_equals_a_plain_loop(pair: Pair) -> None:
@@ -126,7 +125,7 @@ def small(model: list[int], outcome: list[float], context: list[int] | None = No
 def test_the_model_level_loss_is_the_papers_formula() -> None:
     """Two folds. With models 0 and 1 in one fold: weights 3/4 and 1/4, errors of means 0 - 1/3 and 0 - 1."""
     experiment = small([0, 0, 0, 1], [1.0, 0.0, 0.0, 1.0])
-    assert naive.model_loss(-experiment.outcomes, experiment) == pytest.approx(3 / 4 / 9 + 1 / 4)
+    assert naive.model_loss(-experiment.require_outcome(), experiment) == pytest.approx(3 / 4 / 9 + 1 / 4)
     _, tuned = tried(experiment, "model", folds=2)
     assert tuned.mode == "model"
     alone = [(1 / 3) ** 2, 1.0], [(0.5 - 1 / 3) ** 2, 0.25]

@@ -23,10 +23,10 @@ from deconfound_bench.cached.router import Routing, make_router
 from deconfound_bench.cached.world import World
 from deconfound_bench.coding.recipe import make_world as make_patches
 from deconfound_bench.coding.recipe import read_patches
+from deconfound_bench.gram_rows import GramStore
 from deconfound_bench.summarization.recipe import make_world, read_hard
 from deconfound_bench.tables import to_text
 
-from deconfound.design.gram import GramStore
 from deconfound.errors import DataError
 from laboratory.tests.support.grids import write_grid
 

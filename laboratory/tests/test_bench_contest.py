@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from deconfound_bench.contest import Contest, Replayed, Truth, compete
 from deconfound_bench.entries import FOLDS, Contender
+from deconfound_bench.gram_rows import gram_store_by_eigh
 from scipy import sparse
 
 from deconfound.design import Rows, group_folds
-from deconfound.design.gram import gram_store_by_eigh
 from deconfound.reward import FAMILIES, Cvci, ObsOnly, TrainingData
 from deconfound.tune import tune
 
@@ -37,7 +37,7 @@ class Study:
         self.truth = Truth(rng.random((FRESH, MODELS)), rng.random(MODELS))
         kernel = (phi @ phi.T).toarray()
         store, place = gram_store_by_eigh(kernel[:inside, :inside])
-        stored_log = Rows(store.rows(log), self.psi[log], self.log.outcomes)
+        stored_log = Rows(store.rows(log), self.psi[log], self.log.require_outcome())
         stored = Rows(store.rows(self.drawn), self.psi[self.drawn], self.outcome, self.model, context=self.context)
         self.contest = Contest(
             tuple("abcde"),

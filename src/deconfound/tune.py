@@ -8,7 +8,7 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
-from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds, random_projection
+from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds
 from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import Family, Prepared, RewardFit, TrainingData
@@ -148,7 +148,8 @@ def best_candidate(losses: FloatArray, candidates: Sequence[Family]) -> int:
 
 def _loss(prediction: FloatArray, experiment: Rows, cut: _Cut) -> float:
     """Squared error of held-out means, of models or of single rows, weighted by their counts."""
-    error, weight = prediction[cut.held_out] - experiment.outcomes[cut.held_out], experiment.weights[cut.held_out]
+    error = prediction[cut.held_out] - experiment.require_outcome()[cut.held_out]
+    weight = experiment.weight_or_ones[cut.held_out]
     count = np.bincount(cut.unit, weights=weight)
     mean_error = np.bincount(cut.unit, weights=weight * error) / count
     return float(count @ mean_error**2 / count.sum())
@@ -172,10 +173,10 @@ def _anonymous(experiment: Rows) -> IntArray:
     """
     assert experiment.model is not None  # noqa: S101  (the caller looked)
     _, code = np.unique(experiment.model, return_inverse=True)
-    count = np.bincount(code, weights=experiment.weights)
-    shares = experiment.weights / count[code]
-    mean = np.bincount(code, weights=shares * experiment.outcomes)
-    place = np.bincount(code, weights=shares * random_projection(experiment.phi, seed=3))
+    count = np.bincount(code, weights=experiment.weight_or_ones)
+    shares = experiment.weight_or_ones / count[code]
+    mean = np.bincount(code, weights=shares * experiment.require_outcome())
+    place = np.bincount(code, weights=shares * experiment.phi.random_projection(seed=3))
     rank = np.empty(len(count), dtype=np.int64)
     rank[np.lexsort((place, np.round(mean, 12), count))] = np.arange(len(count))
     return rank[code]

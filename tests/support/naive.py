@@ -47,12 +47,12 @@ def bend(psi: Array, basis: str) -> Array:
 
 
 def f_obs(log: Rows, penalty: float) -> Callable[[Rows], Array]:
-    fit = least_squares(dense(log.phi), log.outcomes, log.weights, penalty)
+    fit = least_squares(dense(log.phi), log.require_outcome(), log.weight_or_ones, penalty)
     return lambda rows: clip(line(fit, dense(rows.phi)))
 
 
 def exp_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
-    fit = least_squares(dense(experiment.phi), experiment.outcomes, experiment.weights, c.penalty)
+    fit = least_squares(dense(experiment.phi), experiment.require_outcome(), experiment.weight_or_ones, c.penalty)
     return clip(line(fit, dense(rows.phi)))
 
 
@@ -61,8 +61,8 @@ def obs_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa:
 
 
 def representation_exp(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
-    fit = least_squares(experiment.proxies, experiment.outcomes, experiment.weights, c.penalty)
-    return clip(line(fit, rows.proxies))
+    fit = least_squares(experiment.require_psi(), experiment.require_outcome(), experiment.weight_or_ones, c.penalty)
+    return clip(line(fit, rows.require_psi()))
 
 
 def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> PlanRow:
@@ -72,20 +72,22 @@ def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Ar
 
 
 def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
-    sides = [(dense(side.phi), side.outcomes, side.weights) for side in (log, experiment)]
+    sides = [(dense(side.phi), side.require_outcome(), side.weight_or_ones) for side in (log, experiment)]
     return clip(line(_pooled(c, *sides), dense(rows.phi)))
 
 
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
-    sides = [(side.proxies, side.outcomes - base(side), side.weights) for side in (log, experiment)]
-    return clip(base(rows) + line(_pooled(c, *sides), rows.proxies))
+    sides = [
+        (side.require_psi(), side.require_outcome() - base(side), side.weight_or_ones) for side in (log, experiment)
+    ]
+    return clip(base(rows) + line(_pooled(c, *sides), rows.require_psi()))
 
 
 def _correction(basis: str, c: Any, base: Callable[[Rows], Array], experiment: Rows) -> Callable[[Rows], Array]:
-    bias = base(experiment) - experiment.outcomes
-    fit = least_squares(bend(experiment.proxies, basis), bias, experiment.weights, c.penalty)
-    return lambda rows: line(fit, bend(rows.proxies, basis))
+    bias = base(experiment) - experiment.require_outcome()
+    fit = least_squares(bend(experiment.require_psi(), basis), bias, experiment.weight_or_ones, c.penalty)
+    return lambda rows: line(fit, bend(rows.require_psi(), basis))
 
 
 def grounded(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
@@ -103,12 +105,17 @@ def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
     direction = _correction(c.basis, c, base, experiment)
     pieces = [
-        (c.pooling * log.weights / log.count, cross_fitted(log, c.log_penalty), direction(log), log.outcomes),
         (
-            (1 - c.pooling) * experiment.weights / experiment.count,
+            c.pooling * log.weight_or_ones / log.total_weight,
+            cross_fitted(log, c.log_penalty),
+            direction(log),
+            log.require_outcome(),
+        ),
+        (
+            (1 - c.pooling) * experiment.weight_or_ones / experiment.total_weight,
             base(experiment),
             direction(experiment),
-            experiment.outcomes,
+            experiment.require_outcome(),
         ),
         (np.array([c.baseline_anchor]), np.ones(1), np.zeros(1), np.ones(1)),
         (np.array([c.strength_anchor]), np.zeros(1), -np.ones(1), np.array([c.strength])),
@@ -132,7 +139,7 @@ def cross_fitted(log: Rows, penalty: float) -> Array:
 def equal_rows(rows: Rows) -> NDArray[np.int64]:
     """Number of the first row with the same phi and psi."""
     seen: dict[bytes, int] = {}
-    both = np.ascontiguousarray(np.column_stack([dense(rows.phi), rows.proxies]) + 0.0)
+    both = np.ascontiguousarray(np.column_stack([dense(rows.phi), rows.require_psi()]) + 0.0)
     return np.array([seen.setdefault(row.tobytes(), at) for at, row in enumerate(both)])
 
 
@@ -160,9 +167,9 @@ def tuned_losses(
     for i, candidate in enumerate(candidates):
         for k, cut in enumerate(cuts):
             held_out = experiment.take(cut.held_out)
-            error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.outcomes
+            error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.require_outcome()
             losses[i, k] = (
-                model_loss(error, held_out) if model_effect else np.average(error**2, weights=held_out.weights)
+                model_loss(error, held_out) if model_effect else np.average(error**2, weights=held_out.weight_or_ones)
             )
     return np.asarray(losses.mean(axis=1))
 
@@ -173,6 +180,6 @@ def model_loss(error: Array, held_out: Rows) -> float:
     total = 0.0
     for model in set(held_out.model.tolist()):
         mine = held_out.model == model
-        weight = held_out.weights[mine]
+        weight = held_out.weight_or_ones[mine]
         total += weight.sum() * float(np.average(error[mine], weights=weight)) ** 2
-    return total / held_out.count
+    return total / held_out.total_weight

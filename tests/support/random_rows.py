@@ -76,7 +76,7 @@ def uneven(size: int, models: int, rng: np.random.Generator) -> IntArray:
 
 def repeated(rows: Rows) -> Rows:
     """The same observations with every weight written out as repeats."""
-    return replace(rows.take(np.repeat(np.arange(len(rows)), rows.weights.astype(np.int64))), weight=None)
+    return replace(rows.take(np.repeat(np.arange(len(rows)), rows.weight_or_ones.astype(np.int64))), weight=None)
 
 
 def shuffled(rows: Rows, seed: int) -> Rows:
@@ -90,4 +90,4 @@ def mild(pair: Pair) -> Pair:
 
 
 def _drawn_in(rows: Rows) -> Rows:
-    return replace(rows, outcome=0.5 + 0.1 * (rows.outcomes - 0.5))
+    return replace(rows, outcome=0.5 + 0.1 * (rows.require_outcome() - 0.5))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FloatArray, IntArray
 from deconfound.linalg import one_blas_thread
 from deconfound.metrics import regret, rmse, top_k_recall
 from deconfound.reward import RewardFit, TrainingData
@@ -20,7 +20,7 @@ from deconfound_bench.results import Cell, Choice, Score
 class Replayed:
     """What every model writes on every context, one or several draws each."""
 
-    phi: Matrix  # (rows, d)
+    phi: FloatArray  # (rows, d)
     psi: FloatArray  # (rows, r)
     row: IntArray  # (contexts, models, draws) into phi
 
@@ -153,7 +153,7 @@ def _doubly_robust(contest: Contest, entry: Entry, value: FloatArray, inside: Re
     for part, reward in zip(entry.parts, rewards, strict=True):
         shown = reward[contest.experiment_row[part.held_out]]
         prediction[part.held_out] = part.fit.written_by(model[part.held_out], shown)
-    q, outcome = np.tile(value, (rows, 1)), experiment.outcomes[:rows]
+    q, outcome = np.tile(value, (rows, 1)), experiment.require_outcome()[:rows]
     return doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction).estimate
 
 

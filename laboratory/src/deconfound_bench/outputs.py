@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import FloatArray, IntArray, csr_inner_products
 from deconfound.features.hashing import hash_texts, word_hashes
 from deconfound.features.tokenize import tokenize_pairs
-from deconfound.linalg import sparse_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,10 @@ class Hashed:
 
     def kernel(self, other: Hashed) -> FloatArray:
         """Inner products (pairs, other's pairs); the two halves meet where their hashed columns collide."""
-        product = sparse_product(self.outputs, other.outputs)
-        product += sparse_product(self.contexts, other.contexts)[np.ix_(self.context, other.context)]
-        product += sparse_product(self.contexts, other.outputs)[self.context]
-        product += sparse_product(self.outputs, other.contexts)[:, other.context]
+        product = csr_inner_products(self.outputs, other.outputs)
+        product += csr_inner_products(self.contexts, other.contexts)[np.ix_(self.context, other.context)]
+        product += csr_inner_products(self.contexts, other.outputs)[self.context]
+        product += csr_inner_products(self.outputs, other.contexts)[:, other.context]
         return product
 
 

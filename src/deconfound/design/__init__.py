@@ -1,31 +1,30 @@
-"""What every estimator sees: rows of numbers, and ways to split them into folds."""
+"""Rows of numbers for the estimators, feature matrices, and ways to split rows into folds."""
 
+from deconfound.design.arrays import BoolArray, FloatArray, IntArray
 from deconfound.design.folds import Fold, connected_groups, group_folds
-from deconfound.design.rows import (
-    TILE_ROWS,
-    UNKNOWN_MODEL,
-    FloatArray,
-    IntArray,
-    Matrix,
-    Rows,
-    merge_duplicate_rows,
-    random_projection,
-    stack,
-    unanimous_code,
-)
+from deconfound.design.matrix import ColumnCovariance, EigenPairs, FeatureMatrix, GramOperator, stack
+from deconfound.design.rows import UNKNOWN_MODEL, Rows, merge_duplicate_rows, unanimous_code
+from deconfound.design.storage import CsrMatrix, DenseMatrix, RawMatrix, csr_inner_products, feature_matrix
 
 __all__ = [
-    "TILE_ROWS",
     "UNKNOWN_MODEL",
+    "BoolArray",
+    "ColumnCovariance",
+    "CsrMatrix",
+    "DenseMatrix",
+    "EigenPairs",
+    "FeatureMatrix",
     "FloatArray",
     "Fold",
+    "GramOperator",
     "IntArray",
-    "Matrix",
+    "RawMatrix",
     "Rows",
     "connected_groups",
+    "csr_inner_products",
+    "feature_matrix",
     "group_folds",
     "merge_duplicate_rows",
-    "random_projection",
     "stack",
     "unanimous_code",
 ]

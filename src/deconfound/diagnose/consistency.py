@@ -13,7 +13,7 @@ from scipy import stats
 
 from deconfound.data import Study
 from deconfound.data.encode import encode
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import DenseMatrix, FloatArray, IntArray
 from deconfound.diagnose.drift import drift
 from deconfound.diagnose.matching import matching
 from deconfound.diagnose.signs import signs
@@ -118,5 +118,5 @@ def direction(study: Study, material: StudyArrays, seed: int, level: float) -> F
 def carried(features: FloatArray, outcome: FloatArray, model: IntArray, others: FloatArray) -> FloatArray:
     """A reward learned within the models of one source, as it orders the rows of another."""
     centred = within(features, model)
-    coef = ridge(centred, within(outcome[:, None], model)[:, 0], REWARD_PENALTY * len(outcome)).coef
+    coef = ridge(DenseMatrix(centred), within(outcome[:, None], model)[:, 0], REWARD_PENALTY * len(outcome)).coef
     return np.asarray(others @ coef)

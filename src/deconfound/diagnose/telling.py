@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.linalg import lapack
 
-from deconfound.design import FloatArray, IntArray, Matrix, group_folds, random_projection
+from deconfound.design import FloatArray, IntArray, RawMatrix, feature_matrix, group_folds
 from deconfound.diagnose.words import weighed
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -138,7 +138,9 @@ def _enough(sample: Sample) -> bool:
 def _informative(sample: Sample) -> Mask:
     """Rows of strata in which anything varies, as one random coordinate of the rows shows."""
     _, stratum = np.unique(sample.stratum, return_inverse=True)
-    places = [random_projection(each, seed=1) for each in (sample.text, sample.dense) if each is not None]
+    places = [
+        feature_matrix(each).random_projection(seed=1) for each in (sample.text, sample.dense) if each is not None
+    ]
     varies = np.zeros(int(stratum.max()) + 1, dtype=np.bool_)
     for place in places:
         low, high = np.full(len(varies), np.inf), np.full(len(varies), -np.inf)
@@ -148,7 +150,7 @@ def _informative(sample: Sample) -> Mask:
     return varies[stratum]
 
 
-def _means(values: Matrix, stratum: IntArray) -> Matrix:
+def _means(values: RawMatrix, stratum: IntArray) -> RawMatrix:
     place = sparse.csr_matrix((np.ones(len(stratum)), (stratum, np.arange(len(stratum)))))
     return sparse.diags(1.0 / np.bincount(stratum)) @ (place @ values)
 

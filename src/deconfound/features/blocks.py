@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FloatArray, IntArray, RawMatrix
 from deconfound.errors import UsageError
 
 CLIP_SD = 5.0
@@ -39,7 +39,7 @@ class FeatureBlocks:
         """Whether there are both hashed text and a dense block, so that the surface share has an effect."""
         return self.text is not None and self.dense is not None
 
-    def phi(self, surface_share: float) -> Matrix:
+    def phi(self, surface_share: float) -> RawMatrix:
         """The features of the distinct rows at a surface share between 0 and 1.
 
             phi = [sqrt(1 - surface_share) * text, sqrt(2 * surface_share) * dense]
@@ -50,7 +50,7 @@ class FeatureBlocks:
         return combine_blocks(self.text, self.dense, surface_share)
 
 
-def combine_blocks(text: sparse.csr_matrix | None, dense: FloatArray | None, surface_share: float) -> Matrix:
+def combine_blocks(text: sparse.csr_matrix | None, dense: FloatArray | None, surface_share: float) -> RawMatrix:
     """Join the blocks to phi; the formula is in ``FeatureBlocks.phi``."""
     if not 0.0 <= surface_share <= 1.0:
         raise UsageError(

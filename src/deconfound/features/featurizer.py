@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import Log, Table
+from deconfound.design import feature_matrix
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.features.blocks import FeatureBlocks, Scaling, combine_blocks, fit_scaling
 from deconfound.features.distinct_rows import BlockLayout, ExtractedFeatures, count_truncated_texts, extract_features
@@ -96,7 +97,7 @@ class FeatureSpec:
         if not labels.names:
             return None, labels.findings
         dense = None if scaling is None else scaling.standardize(extracted.values) * scaling.weight
-        phi = combine_blocks(extracted.text, dense, PROXY_SURFACE_SHARE)
+        phi = feature_matrix(combine_blocks(extracted.text, dense, PROXY_SURFACE_SHARE))
         return fit_proxy(phi, labels, extracted.rows.counts, self.components, self.label_penalty), labels.findings
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FeatureMatrix, FloatArray, IntArray
 from deconfound.features.blocks import CONSTANT_RTOL, combine_blocks
 from deconfound.features.distinct_rows import DistinctRows
 from deconfound.findings import Finding
@@ -93,7 +93,7 @@ class ProxyMap:
         return np.asarray(from_text + from_dense + self.intercept)
 
 
-def fit_proxy(phi: Matrix, labels: Labels, counts: IntArray, components: int, penalty: float) -> ProxyMap | None:
+def fit_proxy(phi: FeatureMatrix, labels: Labels, counts: IntArray, components: int, penalty: float) -> ProxyMap | None:
     """Fit the map on the log: ridge regression from phi to the labels, then PCA of the predicted labels.
 
         predicted  = phi W + b,   minimizing  sum_i observed_i |mean_i - phi_i W - b|^2 + penalty |W|^2 for each label
@@ -108,13 +108,15 @@ def fit_proxy(phi: Matrix, labels: Labels, counts: IntArray, components: int, pe
     for at, weight in enumerate(patterns.T):
         columns, rows = np.flatnonzero(pattern.ravel() == at), np.flatnonzero(weight)
         all_rows = len(rows) == len(weight)
-        fit = ridge(phi if all_rows else phi[rows], labels.means[np.ix_(rows, columns)], penalty, weight=weight[rows])
+        fit = ridge(
+            phi if all_rows else phi.take(rows), labels.means[np.ix_(rows, columns)], penalty, weight=weight[rows]
+        )
         coef[:, columns] = fit.coef
     return _principal_components(phi, coef, counts / counts.sum(), components)
 
 
-def _principal_components(phi: Matrix, coef: FloatArray, weight: FloatArray, components: int) -> ProxyMap | None:
-    predicted = np.asarray(phi @ coef)
+def _principal_components(phi: FeatureMatrix, coef: FloatArray, weight: FloatArray, components: int) -> ProxyMap | None:
+    predicted = phi @ coef
     mean = weight @ predicted
     centered = predicted - mean
     variances, directions = np.linalg.eigh((centered * weight[:, None]).T @ centered)

@@ -1,13 +1,20 @@
-"""Ridge systems: the only numerical kernels of the package."""
+"""Ridge systems: all numerical linear algebra of the package."""
 
-from deconfound.linalg.factorization import FactoredSource, empty_source, factor
-from deconfound.linalg.kernels import sparse_product
+from deconfound.linalg.factorization import (
+    DEFAULT_LIMITS,
+    FactoredSource,
+    FactorizationLimits,
+    empty_source,
+    factor,
+)
 from deconfound.linalg.pooled_ridge import PooledRidge, PooledSolution, PooledSystem
 from deconfound.linalg.ridge import Linear, ridge
-from deconfound.linalg.threads import one_blas_thread, parallel_map
+from deconfound.threads import one_blas_thread, parallel_map
 
 __all__ = [
+    "DEFAULT_LIMITS",
     "FactoredSource",
+    "FactorizationLimits",
     "Linear",
     "PooledRidge",
     "PooledSolution",
@@ -17,5 +24,4 @@ __all__ = [
     "one_blas_thread",
     "parallel_map",
     "ridge",
-    "sparse_product",
 ]

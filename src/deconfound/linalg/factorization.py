@@ -1,4 +1,4 @@
-"""Factor one source once; every penalty, pooling weight and fold then costs next to nothing."""
+"""Factor one source once; each further penalty, pooling weight and fold then costs little."""
 
 from __future__ import annotations
 
@@ -6,158 +6,201 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
-from deconfound.design import FloatArray, Matrix
-from deconfound.design.gram import GramRows
-from deconfound.linalg.block_lanczos import Operator, lanczos_eigenpairs
-from deconfound.linalg.kernels import centred_product, in_panels, kernel_matrix, kernel_operator
+from deconfound.design import FeatureMatrix, FloatArray
+from deconfound.linalg.block_lanczos import INNER_PRODUCTS, SOLUTION, Operator, Tolerance, lanczos_eigenpairs
+from deconfound.linalg.kernels import centered_inner_products, kernel_matrix, kernel_operator, parallel_over_columns
 from deconfound.linalg.moments import Moments
-from deconfound.linalg.polish import Polish
-from deconfound.linalg.rational_krylov import rational_ritz
+from deconfound.linalg.normal_equations import NormalEquations
+from deconfound.linalg.rational_krylov import rational_krylov_eigenpairs
 
-EXACT = 1500  # up to this size a full eigendecomposition takes about half a second
-STORED = 3000  # the same where the kernel is at hand and only the eigenvectors cost: about six seconds
-EXPLICIT = 6000  # up to this size the operator may be kept as a matrix (288 MB)
-SPARSE = 0.1  # below this share of entries, applying the operator through the rows beats the matrix
-NEGLIGIBLE = 1e-13  # eigenvalues below this share of the largest are rounding noise
+EIGENVALUE_RTOL = 1e-13  # eigenvalues below this share of the largest are rounding noise
+
+
+@dataclass(frozen=True, slots=True)
+class FactorizationLimits:
+    """Problem sizes at which the numerical path changes; tests pass their own to reach each path."""
+
+    max_eigh: int = 1500  # size up to which a full eigendecomposition is computed: about half a second
+    max_eigh_stored_gram: int = 3000  # the same where inner products are stored: about six seconds
+    max_dense_kernel: int = 6000  # size up to which a kernel or covariance is a dense matrix: 288 MB
+
+
+DEFAULT_LIMITS = FactorizationLimits()
 
 
 class Basis(Protocol):
-    """Orthonormal directions Q of feature space, centred at the source's mean."""
+    """Orthonormal directions Q of feature space, with the source's mean as origin."""
 
     @property
     def mean(self) -> FloatArray: ...  # noqa: D102
 
-    def lift(self, coordinates: FloatArray) -> FloatArray:
-        """Feature-space coefficients (d,) or (d, m) of basis coordinates."""
+    def to_feature_space(self, coordinates: FloatArray) -> FloatArray:
+        """Coefficients over the features, (d,) or (d, m), from coordinates (r,) or (r, m)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Primal:
+class PrimalBasis:
     """Directions written out, for few features."""
 
     mean: FloatArray  # (d,)
     vectors: FloatArray  # (d, r)
 
-    def lift(self, coordinates: FloatArray) -> FloatArray:
-        """Coefficients by plain multiplication."""
+    def to_feature_space(self, coordinates: FloatArray) -> FloatArray:
+        """Q @ coordinates."""
         return np.asarray(self.vectors @ coordinates)
 
 
 @dataclass(frozen=True, slots=True)
-class Dual:
-    """Directions as combinations of the source's centred rows, for few rows over many features."""
+class DualBasis:
+    """Directions as combinations of the source's centered rows, for few rows over many features."""
 
     mean: FloatArray  # (d,)
-    rows: Matrix  # (u, d)
-    weights: FloatArray  # (u, r)
+    rows: FeatureMatrix  # (u, d)
+    row_weights: FloatArray  # (u, r)
 
-    def lift(self, coordinates: FloatArray) -> FloatArray:
-        """Coefficients as a combination of rows; the features no row has stay exactly zero but for the centre."""
-        mix = self.weights @ coordinates
-        centre: FloatArray = np.multiply.outer(self.mean, mix.sum(axis=0))
-        return np.asarray(self.rows.T @ mix) - centre
+    def to_feature_space(self, coordinates: FloatArray) -> FloatArray:
+        """A combination of centered rows; a feature that no row has gets exactly zero."""
+        combination = self.row_weights @ coordinates
+        center: FloatArray = np.multiply.outer(self.mean, combination.sum(axis=0))
+        return self.rows.transposed_product(combination) - center
 
 
 @dataclass(frozen=True, slots=True)
 class FactoredSource:
     """The covariance C of a source's features, diagonal in a basis Q, and its covariance with the targets.
 
-    With Q'CQ = diag(values) and cross = Q'cov(features, targets), the ridge on this source alone is
-    w = Q (cross / (values + penalty)). ``complete`` says that Q spans every row that was announced; otherwise what
-    sticks out of Q lies where C is zero. With ``polish`` the basis is rough: predictions for the announced rows are
-    right, coefficients have to be finished.
+    With Q'CQ = diag(eigenvalues) and cross_covariance = Q'cov(features, targets), the ridge on this source alone is
+    w = Q (cross_covariance / (eigenvalues + penalty)).
     """
 
     basis: Basis
-    values: FloatArray  # (r,)
-    cross: FloatArray  # (r, m)
-    target: FloatArray  # (m,) mean of the targets
-    seen: FloatArray  # (n, r) coordinates of the rows that were announced
-    complete: bool
-    polish: Polish | None = None
+    eigenvalues: FloatArray  # (r,)
+    cross_covariance: FloatArray  # (r, m)
+    target_mean: FloatArray  # (m,)
+    other_coordinates: FloatArray  # (n, r) of the rows that will be pooled with this source
+    spans_other_rows: bool  # otherwise C is zero along the part of those rows outside Q
+    normal_equations: NormalEquations | None = None  # where Q is only accurate for predictions of those rows
 
 
 def factor(
-    features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matrix | None, smallest: float
+    features: FeatureMatrix,
+    targets: FloatArray,
+    normalized_weight: FloatArray,
+    other_rows: FeatureMatrix | None,
+    min_penalty: float,
+    limits: FactorizationLimits = DEFAULT_LIMITS,
 ) -> FactoredSource:
-    """Factor a source given as rows with shares that sum to one and targets (n, m).
+    """Factor a source with targets (n, m) and row weights that sum to one.
 
-    ``seen`` are the rows of another source that will be pooled with this one; ``smallest`` is the smallest penalty
-    that will be asked for. Small problems are diagonalised in full. Large ones are diagonalised only in the space
-    that the targets and the seen rows can reach at the smallest penalty.
+    ``other_rows`` are the rows of another source that will be pooled with this one; ``min_penalty`` is the smallest
+    penalty that will be used. Small problems are diagonalized in full, large ones only in the subspace that matters
+    for the targets and the other rows at the smallest penalty.
     """
     rows, columns = features.shape
-    if columns <= min(rows, EXPLICIT) and not isinstance(features, GramRows):
-        return _primal(Moments.of(features, targets, shares), seen, smallest)
-    return _dual(features, targets, shares, seen, smallest)
+    if columns <= min(rows, limits.max_dense_kernel) and not features.has_stored_gram:
+        return _primal(Moments.estimate(features, targets, normalized_weight), other_rows, min_penalty, limits)
+    return _dual(features, targets, normalized_weight, other_rows, min_penalty, limits)
 
 
-def empty_source(features: Matrix) -> FactoredSource:
-    """A source that says nothing, so that the other one, these features, is fitted alone."""
+def empty_source(features: FeatureMatrix, limits: FactorizationLimits = DEFAULT_LIMITS) -> FactoredSource:
+    """A source without information: pooled with it, the other source, these features, is fitted alone."""
     rows, columns = features.shape
-    mean = np.asarray(features.mean(axis=0)).ravel()
-    primal = columns <= min(rows, EXACT) and not isinstance(features, GramRows)
-    basis = Primal(mean, np.eye(columns) if primal else np.zeros((columns, 0)))
-    seen = _dense(features) - mean if primal else np.zeros((rows, 0))
-    size = seen.shape[1]
-    return FactoredSource(basis, np.zeros(size), np.zeros((size, 1)), np.zeros(1), seen, complete=primal)
+    mean = features.mean_row()
+    primal = columns <= min(rows, limits.max_eigh) and not features.has_stored_gram
+    basis = PrimalBasis(mean, np.eye(columns) if primal else np.zeros((columns, 0)))
+    coordinates = features.toarray() - mean if primal else np.zeros((rows, 0))
+    size = coordinates.shape[1]
+    return FactoredSource(basis, np.zeros(size), np.zeros((size, 1)), np.zeros(1), coordinates, spans_other_rows=primal)
 
 
-def _primal(moments: Moments, seen: Matrix | None, smallest: float) -> FactoredSource:
-    centred = np.zeros((0, len(moments.mean))) if seen is None else _dense(seen) - moments.mean
-    if len(moments.mean) <= EXACT:
-        values, vectors = np.linalg.eigh(moments.gram)
+def _primal(
+    moments: Moments, other_rows: FeatureMatrix | None, min_penalty: float, limits: FactorizationLimits
+) -> FactoredSource:
+    columns = len(moments.mean)
+    centered = np.zeros((0, columns)) if other_rows is None else other_rows.toarray() - moments.mean
+    if columns <= limits.max_eigh:
+        values, vectors = np.linalg.eigh(moments.covariance)
     else:
-        start = np.hstack([moments.cross, centred.T])
-        values, vectors = lanczos_eigenpairs(in_panels(lambda block: moments.gram @ block), start, smallest)
-    cross = vectors.T @ moments.cross
-    basis = Primal(moments.mean, vectors)
-    return FactoredSource(basis, np.maximum(values, 0.0), cross, moments.target, centred @ vectors, complete=True)
+        start = np.hstack([moments.cross_covariance, centered.T])
+        apply = parallel_over_columns(lambda block: moments.covariance @ block)
+        values, vectors = lanczos_eigenpairs(apply, start, min_penalty)
+    return FactoredSource(
+        PrimalBasis(moments.mean, vectors),
+        np.maximum(values, 0.0),
+        vectors.T @ moments.cross_covariance,
+        moments.target_mean,
+        centered @ vectors,
+        spans_other_rows=True,
+    )
 
 
 def _dual(
-    features: Matrix, targets: FloatArray, shares: FloatArray, seen: Matrix | None, smallest: float
+    features: FeatureMatrix,
+    targets: FloatArray,
+    normalized_weight: FloatArray,
+    other_rows: FeatureMatrix | None,
+    min_penalty: float,
+    limits: FactorizationLimits,
 ) -> FactoredSource:
-    mean, target = np.asarray(features.T @ shares), shares @ targets
-    root = np.sqrt(shares)[:, None]
-    goal = (targets - target) * root
-    across = np.zeros((len(shares), 0)) if seen is None else root * centred_product(features, seen, mean)
-    start, polish = np.hstack([goal, across]), None
-    stored = isinstance(features, GramRows)
-    if len(shares) <= (STORED if stored else EXACT):
-        values, vectors = _eigen(features, mean, root)
-    elif stored:
-        values, vectors = rational_ritz(kernel_matrix(features, mean, root), start, smallest)
-    else:
-        values, vectors = lanczos_eigenpairs(_kernel(features, mean, root), start, smallest, seen is not None)
-        polish = None if seen is None else Polish.of(features, targets, shares)
-    keep = values > NEGLIGIBLE * values.max(initial=0.0)
-    values, vectors, length = values[keep], vectors[:, keep], np.sqrt(values[keep])
-    placed = in_panels(lambda block: vectors.T @ block)(start)
-    cross, coordinates = length[:, None] * placed[:, : goal.shape[1]], placed[:, goal.shape[1] :].T / length
+    mean, target_mean = features.transposed_product(normalized_weight), normalized_weight @ targets
+    root = np.sqrt(normalized_weight)[:, None]
+    cross_kernel = np.zeros((len(root), 0))
+    if other_rows is not None:
+        cross_kernel = root * centered_inner_products(features, other_rows, mean)
+    start = np.hstack([(targets - target_mean) * root, cross_kernel])
+    tolerance = SOLUTION if other_rows is None else INNER_PRODUCTS
+    pairs = _dual_eigenpairs(features, mean, root, start, min_penalty, tolerance, limits)
+    keep = pairs.values > EIGENVALUE_RTOL * pairs.values.max(initial=0.0)
+    values, vectors, length = pairs.values[keep], pairs.vectors[:, keep], np.sqrt(pairs.values[keep])
+    projected_start = parallel_over_columns(lambda block: vectors.T @ block)(start)
     vectors /= length
     vectors *= root
-    basis = Dual(mean, features, vectors)
-    return FactoredSource(basis, values, cross, target, coordinates, complete=False, polish=polish)
+    return FactoredSource(
+        DualBasis(mean, features, vectors),
+        values,
+        length[:, None] * projected_start[:, : targets.shape[1]],
+        target_mean,
+        projected_start[:, targets.shape[1] :].T / length,
+        spans_other_rows=False,
+        normal_equations=(
+            None if pairs.solves_start else NormalEquations.from_rows(features, targets, normalized_weight)
+        ),
+    )
 
 
-def _eigen(features: Matrix, mean: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
-    def make() -> tuple[FloatArray, FloatArray]:
-        values, vectors = np.linalg.eigh(kernel_matrix(features, mean, root))
-        return values, vectors
+@dataclass(frozen=True, slots=True)
+class _DualEigenpairs:
+    """Eigenpairs of the kernel, or Ritz pairs that suffice for the start block."""
 
-    return features.eigen(root, make) if isinstance(features, GramRows) else make()
+    values: FloatArray  # (r,)
+    vectors: FloatArray  # (n, r)
+    solves_start: bool  # whether systems with the start block are solved, not only its inner products with solutions
 
 
-def _kernel(features: Matrix, mean: FloatArray, root: FloatArray) -> Operator:
-    if sparse.issparse(features) or len(root) > EXPLICIT:
-        return kernel_operator(features, mean, root)
+def _dual_eigenpairs(
+    features: FeatureMatrix,
+    mean: FloatArray,
+    root: FloatArray,
+    start: FloatArray,
+    min_penalty: float,
+    tolerance: Tolerance,
+    limits: FactorizationLimits,
+) -> _DualEigenpairs:
+    if len(root) <= (limits.max_eigh_stored_gram if features.has_stored_gram else limits.max_eigh):
+        values, vectors = features.weighted_eigh(root, lambda: kernel_matrix(features, mean, root))
+        return _DualEigenpairs(values, vectors, solves_start=True)
+    if features.has_stored_gram:
+        values, vectors = rational_krylov_eigenpairs(kernel_matrix(features, mean, root), start, min_penalty)
+        return _DualEigenpairs(values, vectors, solves_start=True)
+    values, vectors = lanczos_eigenpairs(_kernel(features, mean, root, limits), start, min_penalty, tolerance)
+    return _DualEigenpairs(values, vectors, solves_start=tolerance is SOLUTION)
+
+
+def _kernel(features: FeatureMatrix, mean: FloatArray, root: FloatArray, limits: FactorizationLimits) -> Operator:
+    gram = features.gram_operator()
+    if gram.beats_dense_gram or len(root) > limits.max_dense_kernel:
+        return kernel_operator(gram, features @ mean, mean, root)
     kernel = kernel_matrix(features, mean, root)
-    return in_panels(lambda block: kernel @ block)
-
-
-def _dense(features: Matrix) -> FloatArray:
-    return np.asarray(features.toarray() if sparse.issparse(features) else features)
+    return parallel_over_columns(lambda block: kernel @ block)

@@ -1,4 +1,4 @@
-"""What one pass over many rows leaves behind: means and centred second moments that merge."""
+"""Means and covariances from one pass over many rows; parts of a table can be merged."""
 
 from __future__ import annotations
 
@@ -7,72 +7,53 @@ from functools import reduce
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
-from deconfound.design import FloatArray, Matrix
-from deconfound.linalg.threads import parallel_map
+from deconfound.design import FeatureMatrix, FloatArray
+from deconfound.threads import parallel_map
 
-TILE_ROWS = 2048  # large enough for BLAS to run at full speed, small enough to need little memory of its own
-LANES = 4  # fixed, so that the order of summation does not depend on the machine
+CHUNKS = 4  # fixed, so that the order of summation does not depend on the machine
 
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Weighted moments of the columns of features and targets, enough to fit any ridge on them.
+    """Weighted moments of features and targets, sufficient for any ridge on them.
 
-    ``gram`` and ``cross`` are centred sums, divided by the total weight: the covariance of the features and their
-    covariance with the targets. Two passes over two halves of a table merge into the pass over the whole.
+    ``covariance`` and ``cross_covariance`` are divided by the total weight. The moments of two parts of a table merge
+    into those of the whole.
     """
 
     weight: float
     mean: FloatArray  # (d,)
-    target: FloatArray  # (m,)
-    gram: FloatArray  # (d, d)
-    cross: FloatArray  # (d, m)
+    target_mean: FloatArray  # (m,)
+    covariance: FloatArray  # (d, d) of the features
+    cross_covariance: FloatArray  # (d, m) of the features with the targets
 
     @classmethod
-    def of(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:
-        """Moments of (n, d) features and (n, m) targets, one lane of rows a thread."""
-        measure = cls._sparse if sparse.issparse(features) else cls._dense
-        edges = np.linspace(0, len(weight), LANES + 1).astype(int)
-        lanes = [slice(a, b) for a, b in pairwise(edges) if b > a]
-        return reduce(cls.merge, parallel_map(lambda t: measure(features[t], targets[t], weight[t]), lanes))
+    def estimate(cls, features: FeatureMatrix, targets: FloatArray, weight: FloatArray) -> Moments:
+        """Moments of (n, d) features and (n, m) targets, chunks of rows in parallel."""
+        edges = np.linspace(0, len(weight), CHUNKS + 1).astype(int)
+        chunks = [slice(start, end) for start, end in pairwise(edges) if end > start]
+        parts = parallel_map(lambda chunk: cls._of_chunk(features.take(chunk), targets[chunk], weight[chunk]), chunks)
+        return reduce(cls.merge, parts)
 
     @classmethod
-    def _dense(cls, features: FloatArray, targets: FloatArray, weight: FloatArray) -> Moments:
+    def _of_chunk(cls, features: FeatureMatrix, targets: FloatArray, weight: FloatArray) -> Moments:
         total = float(weight.sum())
-        share = weight / total
-        mean, target = share @ features, share @ targets
-        size = features.shape[1]
-        gram, product, cross = np.zeros((size, size)), np.empty((size, size)), np.zeros((size, targets.shape[1]))
-        for start in range(0, len(share), TILE_ROWS):
-            tile = slice(start, start + TILE_ROWS)
-            root = np.sqrt(share[tile])[:, None]
-            centred = features[tile] - mean
-            centred *= root
-            # NumPy's product lets other threads run; SciPy's symmetric update, which needs no buffer, does not.
-            gram += np.matmul(centred.T, centred, out=product)
-            cross += centred.T @ ((targets[tile] - target) * root)
-        return cls(total, mean, target, gram, cross)
-
-    @classmethod
-    def _sparse(cls, features: Matrix, targets: FloatArray, weight: FloatArray) -> Moments:
-        total = float(weight.sum())
-        share = weight / total
-        mean, target = np.asarray(features.T @ share), share @ targets
-        scaled = sparse.diags(share) @ features
-        gram = (features.T @ scaled).toarray() - np.outer(mean, mean)
-        return cls(total, mean, target, gram, np.asarray(scaled.T @ (targets - target)))
+        normalized = weight / total
+        target_mean = normalized @ targets
+        columns = features.weighted_covariance(normalized, targets - target_mean)
+        return cls(total, columns.mean, target_mean, columns.covariance, columns.cross_covariance)
 
     def merge(self, other: Moments) -> Moments:
         """Moments of both sets of rows together."""
         total = self.weight + other.weight
         a, b = self.weight / total, other.weight / total
-        step, leap = other.mean - self.mean, other.target - self.target
+        mean_shift, target_shift = other.mean - self.mean, other.target_mean - self.target_mean
+        cross_between = (a * b) * np.outer(mean_shift, target_shift)
         return Moments(
             total,
-            self.mean + b * step,
-            self.target + b * leap,
-            a * self.gram + b * other.gram + (a * b) * np.outer(step, step),
-            a * self.cross + b * other.cross + (a * b) * np.outer(step, leap),
+            self.mean + b * mean_shift,
+            self.target_mean + b * target_shift,
+            a * self.covariance + b * other.covariance + (a * b) * np.outer(mean_shift, mean_shift),
+            a * self.cross_covariance + b * other.cross_covariance + cross_between,
         )

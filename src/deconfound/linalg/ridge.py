@@ -1,4 +1,4 @@
-"""Ridge regression on one source, with a free intercept."""
+"""Ridge regression on one source, with an unpenalized intercept."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from deconfound.design import FloatArray, Matrix
-from deconfound.design.gram import GramRows
-from deconfound.linalg import factorization
-from deconfound.linalg.factorization import Dual, factor
+from deconfound.design import FeatureMatrix, FloatArray
+from deconfound.linalg.factorization import DEFAULT_LIMITS, DualBasis, FactorizationLimits, factor
 from deconfound.linalg.kernels import kernel_matrix
-from deconfound.linalg.threads import one_blas_thread
+from deconfound.threads import one_blas_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,39 +20,54 @@ class Linear:
     coef: FloatArray  # (d,) or (d, m)
     intercept: float | FloatArray  # scalar or (m,)
 
-    def __call__(self, features: Matrix) -> FloatArray:
+    def __call__(self, features: FeatureMatrix | FloatArray) -> FloatArray:
         """Value of the function at each row."""
-        return np.asarray(features @ self.coef) + self.intercept
+        return np.asarray(features @ self.coef + self.intercept)
 
 
-def ridge(features: Matrix, targets: FloatArray, penalty: float, weight: FloatArray | None = None) -> Linear:
-    """Minimise sum_i weight_i |t_i - x_i'w - b|^2 + penalty |w|^2 for one target (n,) or several (n, m)."""
+def ridge(
+    features: FeatureMatrix,
+    targets: FloatArray,
+    penalty: float,
+    weight: FloatArray | None = None,
+    limits: FactorizationLimits = DEFAULT_LIMITS,
+) -> Linear:
+    """Minimize sum_i weight_i |t_i - x_i'w - b|^2 + penalty |w|^2 for one target (n,) or several (n, m)."""
     weight = np.ones(features.shape[0]) if weight is None else weight
     total = float(weight.sum())
     columns = targets[:, None] if targets.ndim == 1 else targets
-    # With the kernel at hand, one Cholesky factorization beats everything else at any size that fits into memory.
-    few = isinstance(features, GramRows) or features.shape[0] <= min(factorization.EXACT, features.shape[1])
+    # With stored inner products, one Cholesky factorization is fastest at any size that fits into memory.
+    dual = features.has_stored_gram or features.shape[0] <= min(limits.max_eigh, features.shape[1])
     with one_blas_thread():
-        coef, intercept = (_of_few if few else _of_many)(features, columns, weight / total, penalty / total)
+        if dual:
+            coef, intercept = _dual_ridge(features, columns, weight / total, penalty / total)
+        else:
+            coef, intercept = _factored_ridge(features, columns, weight / total, penalty / total, limits)
     return Linear(coef[:, 0], float(intercept[0])) if targets.ndim == 1 else Linear(coef, intercept)
 
 
-def _of_few(features: Matrix, targets: FloatArray, shares: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray]:
+def _dual_ridge(
+    features: FeatureMatrix, targets: FloatArray, normalized_weight: FloatArray, penalty: float
+) -> tuple[FloatArray, FloatArray]:
     """Few rows over many features: one Cholesky factorization of their kernel."""
-    mean, target = np.asarray(features.T @ shares), shares @ targets
-    root = np.sqrt(shares)[:, None]
+    mean, target_mean = features.transposed_product(normalized_weight), normalized_weight @ targets
+    root = np.sqrt(normalized_weight)[:, None]
     kernel = kernel_matrix(features, mean, root)
     kernel[np.diag_indices_from(kernel)] += penalty
     triangle = linalg.cho_factor(kernel, overwrite_a=True, check_finite=False)
-    weights = root * linalg.cho_solve(triangle, root * (targets - target), check_finite=False)
-    coef = Dual(mean, features, weights).lift(np.eye(targets.shape[1]))
-    return coef, target - mean @ coef
+    row_weights = root * linalg.cho_solve(triangle, root * (targets - target_mean), check_finite=False)
+    coef = DualBasis(mean, features, row_weights).to_feature_space(np.eye(targets.shape[1]))
+    return coef, target_mean - mean @ coef
 
 
-def _of_many(
-    features: Matrix, targets: FloatArray, shares: FloatArray, penalty: float
+def _factored_ridge(
+    features: FeatureMatrix,
+    targets: FloatArray,
+    normalized_weight: FloatArray,
+    penalty: float,
+    limits: FactorizationLimits,
 ) -> tuple[FloatArray, FloatArray]:
-    """Everything else: as a source that is factored for a single penalty."""
-    side = factor(features, targets, shares, seen=None, smallest=penalty)
-    coef = side.basis.lift(side.cross / (side.values + penalty)[:, None])
-    return coef, side.target - side.basis.mean @ coef
+    """All other sizes: factor the source for this one penalty."""
+    source = factor(features, targets, normalized_weight, None, penalty, limits)
+    coef = source.basis.to_feature_space(source.cross_covariance / (source.eigenvalues + penalty)[:, None])
+    return coef, source.target_mean - source.basis.mean @ coef

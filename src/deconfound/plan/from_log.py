@@ -123,7 +123,7 @@ def _distinct(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, see
 def _held_out(rows: Rows, seed: int) -> FloatArray:
     """Reward of each distinct row, fitted to other contexts only."""
     context = rows.context if rows.context is not None else np.arange(len(rows))
-    prediction = np.full(len(rows), float(rows.outcomes.mean()))
+    prediction = np.full(len(rows), float(rows.require_outcome().mean()))
     for fold in group_folds(context, FOLDS, seed):
         held_out = rows.take(fold.held_out)
         prediction[fold.held_out] = ObsOnly().fit(rows.take(fold.train), held_out).predict(held_out)

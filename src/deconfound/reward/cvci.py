@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, merge_duplicate_rows, stack
-from deconfound.linalg import Linear, ridge
+from deconfound.linalg import FactorizationLimits, Linear, ridge
 from deconfound.reward.base import fit_once, require_positive, require_unit_interval
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.training_data import TrainingData
@@ -65,29 +65,29 @@ class PreparedCvci:
 
     def predict(self, candidate: Cvci, trains: Sequence[IntArray]) -> list[FloatArray]:
         experiment = self.sources.experiment
-        system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
-        solutions = (system.solve(experiment.outcomes, experiment.weights, train) for train in trains)
+        system = self.sources.pooled_phi(self.smallest).system(candidate.pooling, candidate.penalty)
+        solutions = (system.solve(experiment.require_outcome(), experiment.weight_or_ones, train) for train in trains)
         return [clip(system.predict(solution)) for solution in solutions]
 
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
         """Coefficients over phi; a single fit is one plain ridge, cheaper than a factorization made for many."""
         experiment = self.sources.experiment
         log, ready = self.sources.log, self.sources.cached_pooled_phi(self.smallest)
-        if ready is None and not isinstance(log.phi, np.ndarray):  # stacking dense rows would copy all of them
-            linear = _stacked(candidate, log, experiment.take(train))
+        if ready is None and log.phi.stacks_cheaply:
+            linear = _stacked(candidate, log, experiment.take(train), self.sources.limits)
         else:
-            system = self.sources.pooled_phi(self.smallest).at(candidate.pooling, candidate.penalty)
-            linear = system.linear(system.solve(experiment.outcomes, experiment.weights, train))
+            system = self.sources.pooled_phi(self.smallest).system(candidate.pooling, candidate.penalty)
+            linear = system.linear(system.solve(experiment.require_outcome(), experiment.weight_or_ones, train))
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)
 
 
-def _stacked(candidate: Cvci, log: Rows, experiment: Rows) -> Linear:
+def _stacked(candidate: Cvci, log: Rows, experiment: Rows, limits: FactorizationLimits) -> Linear:
     """Ridge on the rows of both sources, each weighted by its share of the mixture."""
     parts = ((log, candidate.pooling), (experiment, 1.0 - candidate.pooling))
     used = [(rows, share) for rows, share in parts if share > 0]
     phi = stack([rows.phi for rows, _ in used])
-    outcome = np.concatenate([rows.outcomes for rows, _ in used])
+    outcome = np.concatenate([rows.require_outcome() for rows, _ in used])
     both = merge_duplicate_rows(
-        Rows(phi, outcome=outcome, weight=np.concatenate([share * rows.shares for rows, share in used]))
+        Rows(phi, outcome=outcome, weight=np.concatenate([share * rows.normalized_weight for rows, share in used]))
     )
-    return ridge(both.phi, both.outcomes, candidate.penalty, both.weight)
+    return ridge(both.phi, both.require_outcome(), candidate.penalty, both.weight, limits)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import DenseMatrix, FloatArray, IntArray, Rows
 from deconfound.linalg import PooledRidge, factor
 from deconfound.reward.base import fit_once, require_positive, require_unit_interval
 from deconfound.reward.cvci import POOLINGS
@@ -67,23 +67,31 @@ class PreparedCvciResidual:
     def _pooled(self, log_penalty: float) -> PooledRidge:
         if log_penalty not in self.systems:
             log, experiment = self.sources.log, self.sources.experiment
-            residual = log.outcomes - self.sources.baseline(log_penalty).log
-            side = factor(log.proxies, residual[:, None], log.shares, seen=experiment.proxies, smallest=self.smallest)
-            self.systems[log_penalty] = PooledRidge.of(side, experiment.proxies)
+            residual = log.require_outcome() - self.sources.baseline(log_penalty).log
+            other_rows = DenseMatrix(experiment.require_psi())
+            side = factor(
+                DenseMatrix(log.require_psi()),
+                residual[:, None],
+                log.normalized_weight,
+                other_rows,
+                self.smallest,
+                self.sources.limits,
+            )
+            self.systems[log_penalty] = PooledRidge.from_log(side, other_rows)
         return self.systems[log_penalty]
 
     def predict(self, candidate: CvciResidual, trains: Sequence[IntArray]) -> list[FloatArray]:
         """Baseline plus the residual each subset supports."""
         experiment, baseline = self.sources.experiment, self.sources.baseline(candidate.log_penalty).experiment
-        system = self._pooled(candidate.log_penalty).at(candidate.pooling, candidate.penalty)
-        residual = experiment.outcomes - baseline
-        solutions = (system.solve(residual, experiment.weights, train) for train in trains)
+        system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
+        residual = experiment.require_outcome() - baseline
+        solutions = (system.solve(residual, experiment.weight_or_ones, train) for train in trains)
         return [clip(baseline + system.predict(solution)) for solution in solutions]
 
     def fit(self, candidate: CvciResidual, train: IntArray) -> RewardFit:
         """Baseline over phi and residual over psi."""
         experiment, baseline = self.sources.experiment, self.sources.baseline(candidate.log_penalty)
-        system = self._pooled(candidate.log_penalty).at(candidate.pooling, candidate.penalty)
-        solution = system.solve(experiment.outcomes - baseline.experiment, experiment.weights, train)
+        system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
+        solution = system.solve(experiment.require_outcome() - baseline.experiment, experiment.weight_or_ones, train)
         linear = system.linear(solution)
         return RewardFit(float(linear.intercept), psi_coef=linear.coef, baseline=baseline.linear)

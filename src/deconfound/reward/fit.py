@@ -63,7 +63,7 @@ class RewardFit:
         """Reward of each row as text and proxies show it, whoever wrote it."""
         baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
         own = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
-        psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.proxies
+        psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.require_psi()
         return self.combine(baseline, own, psi)
 
     def combine(self, baseline: FloatArray | None, own: FloatArray | None, psi: FloatArray) -> FloatArray:

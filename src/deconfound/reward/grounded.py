@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import DenseMatrix, FloatArray, IntArray, Rows
 from deconfound.linalg import Linear
 from deconfound.reward.base import fit_once, require_positive, require_unit_interval
 from deconfound.reward.fit import Basis, RewardFit, basis_expansion, clip
@@ -78,8 +78,13 @@ class PreparedGrounded:
         key = (basis, log_penalty)
         if key not in self.ridges:
             experiment = self.sources.experiment
-            bias = self.sources.baseline(log_penalty).experiment - experiment.outcomes
-            self.ridges[key] = ExperimentRidge.of(basis_expansion(experiment.proxies, basis), bias, experiment.weights)
+            bias = self.sources.baseline(log_penalty).experiment - experiment.require_outcome()
+            self.ridges[key] = ExperimentRidge.of(
+                DenseMatrix(basis_expansion(experiment.require_psi(), basis)),
+                bias,
+                experiment.weight_or_ones,
+                self.sources.limits,
+            )
         return self.ridges[key]
 
     def predict(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:

@@ -87,7 +87,7 @@ class PreparedGroundedAnchor:
         predictions = []
         for train in trains:
             linear = self._direction(candidate, train)
-            direction = linear(basis_expansion(self.rich.sources.experiment.proxies, candidate.basis))
+            direction = linear(basis_expansion(self.rich.sources.experiment.require_psi(), candidate.basis))
             b, alpha = self._scales(candidate, linear, train)
             predictions.append(clip(b * baseline - alpha * direction))
         return predictions
@@ -111,14 +111,14 @@ class PreparedGroundedAnchor:
     def _scales(self, candidate: GroundedAnchor, linear: Linear, train: IntArray) -> tuple[float, float]:
         """(b, alpha) from the two-by-two normal equations."""
         log, experiment = self.rich.sources.log, self.rich.sources.experiment
-        shares = experiment.weights[train] / experiment.weights[train].sum()
+        shares = experiment.weight_or_ones[train] / experiment.weight_or_ones[train].sum()
         baseline = self.rich.sources.baseline(candidate.log_penalty).experiment[train]
-        direction = linear(basis_expansion(experiment.proxies[train], candidate.basis))
-        sides = [((1 - candidate.pooling) * shares, baseline, direction, experiment.outcomes[train])]
+        direction = linear(basis_expansion(experiment.require_psi()[train], candidate.basis))
+        sides = [((1 - candidate.pooling) * shares, baseline, direction, experiment.require_outcome()[train])]
         if candidate.pooling > 0:
-            along = linear(basis_expansion(log.proxies, candidate.basis))
+            along = linear(basis_expansion(log.require_psi(), candidate.basis))
             honest = self._cross_fitted(candidate.log_penalty)
-            sides.append((candidate.pooling * log.shares, honest, along, log.outcomes))
+            sides.append((candidate.pooling * log.normalized_weight, honest, along, log.require_outcome()))
         matrix = np.diag([candidate.baseline_anchor, candidate.strength_anchor])
         right = np.array([candidate.baseline_anchor, candidate.strength_anchor * candidate.strength])
         for weight, base, correction, outcome in sides:
@@ -136,7 +136,7 @@ class PreparedGroundedAnchor:
             honest = self.rich.sources.baseline(log_penalty).log.copy()
             for fold in group_folds(group, CROSS_FITS, seed=0):
                 part = log.take(fold.train)
-                linear = ridge(part.phi, part.outcomes, log_penalty, part.weight)
-                honest[fold.held_out] = clip(linear(log.phi[fold.held_out]))
+                linear = ridge(part.phi, part.require_outcome(), log_penalty, part.weight, self.rich.sources.limits)
+                honest[fold.held_out] = clip(linear(log.phi.take(fold.held_out)))
             self.cross_fits[log_penalty] = honest
         return self.cross_fits[log_penalty]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from deconfound.design import Rows
+from deconfound.design import DenseMatrix, Rows
 from deconfound.reward.base import PreparedExperimentRidge, fit_once, require_positive
 from deconfound.reward.fit import RewardFit
 from deconfound.reward.training_data import ExperimentRidge, TrainingData
@@ -43,5 +43,10 @@ class RepresentationExp:
     def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedExperimentRidge:  # noqa: ARG003
         """psi of the experiment serves every penalty and fold."""
         experiment = sources.experiment
-        ridge = ExperimentRidge.of(experiment.proxies, experiment.outcomes, experiment.weights)
+        ridge = ExperimentRidge.of(
+            DenseMatrix(experiment.require_psi()),
+            experiment.require_outcome(),
+            experiment.weight_or_ones,
+            sources.limits,
+        )
         return PreparedExperimentRidge(ridge, "psi")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.design.gram import GramStore, gram_store_by_cholesky
 from deconfound.linalg import one_blas_thread
 from deconfound_bench.cached.router import Router, Routing
 from deconfound_bench.cached.world import World, compress
+from deconfound_bench.gram_rows import GramStore, gram_store_by_cholesky
 from deconfound_bench.grid import Grid
 from deconfound_bench.kept import appearing, tell, told
 from deconfound_bench.outputs import hash_pairs

@@ -12,8 +12,8 @@ from pathlib import Path
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.formatting import did_you_mean, quote, to_jsonable
-from deconfound.linalg.threads import thread_count as cores
 from deconfound.report.figures import require_matplotlib
+from deconfound.threads import thread_count as cores
 from deconfound_bench.articles import read_articles
 from deconfound_bench.contenders import KNOWN
 from deconfound_bench.reproduction import reproduction

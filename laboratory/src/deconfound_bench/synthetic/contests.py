@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
-from deconfound.design.gram import GramRows
 from deconfound.errors import UsageError
 from deconfound.features.proxy import Labels, ProxyMap, fit_proxy
 from deconfound.linalg import one_blas_thread
 from deconfound.reward import TrainingData
 from deconfound_bench.contest import Contest, Replayed, Truth
+from deconfound_bench.gram_rows import GramRows
 from deconfound_bench.synthetic.constants import Constants
 from deconfound_bench.synthetic.draws import Logged, Written, draw_experiment, draw_log
 from deconfound_bench.synthetic.law import Law, make_law, true_reward

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from deconfound.design import FloatArray, IntArray, Matrix
+from deconfound.design import FloatArray, IntArray, RawMatrix
 from deconfound_bench.synthetic.constants import Constants
 
 NODES = 40  # of the quadrature; at these spreads its error is far below rounding of any reported number
@@ -57,7 +57,7 @@ def make_law(constants: Constants, models: int) -> Law:
     )
 
 
-def project(phi: Matrix, constants: Constants) -> FloatArray:
+def project(phi: RawMatrix, constants: Constants) -> FloatArray:
     """H phi: every column of the hashed text thrown into one of ``hidden`` coordinates with a random sign."""
     from scipy import sparse
 

@@ -10,9 +10,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from deconfound.design import IntArray
-from deconfound.design.gram import gram_store_by_eigh
 from deconfound.linalg import one_blas_thread
 from deconfound_bench.articles import Corpus
+from deconfound_bench.gram_rows import gram_store_by_eigh
 from deconfound_bench.outputs import Hashed, hash_pairs
 from deconfound_bench.sweep import end_with_parent
 from deconfound_bench.synthetic.constants import Constants

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.design.gram import GramStore
+from deconfound_bench.gram_rows import GramStore
 from deconfound_bench.kept import appearing, tell
 from deconfound_bench.synthetic.draws import Written
 

@@ -83,7 +83,7 @@ def _views(fit: RewardFit, cells: ReplayArrays, surface_share: float) -> tuple[F
     rows = cells.rows(surface_share)
     nothing = np.zeros((len(cells.contexts), cells.models))
     text = nothing if fit.phi_coef is None else cells.average(np.asarray(rows.phi @ fit.phi_coef))
-    proxies = nothing if fit.psi_coef is None else cells.average(rows.proxies @ fit.psi_coef)
+    proxies = nothing if fit.psi_coef is None else cells.average(rows.require_psi() @ fit.psi_coef)
     effect = nothing.copy()
     if fit.model_effect is not None:
         known = min(cells.models, len(fit.model_effect))

@@ -83,7 +83,7 @@ class PreparedAuto:
         scale, log, experiment = Scale.of(sources.log), subsample(sources.log, MAX_LOG_ROWS), sources.experiment
         many, few, centre = Placed.of(log, scale), Placed.of(experiment, scale), level(sources)
         covariance = many.covariance(many, parts.reward + parts.bias)
-        covariance[np.diag_indices_from(covariance)] += parts.noise / log.weights
+        covariance[np.diag_indices_from(covariance)] += parts.noise / log.weight_or_ones
         between, among = many.covariance(few, parts.reward), few.covariance(few, parts.reward)
         return cls(
             parts,
@@ -91,7 +91,7 @@ class PreparedAuto:
             log,
             experiment,
             centre,
-            ConditionedGaussian.of(covariance, log.outcomes - centre, between, among),
+            ConditionedGaussian.of(covariance, log.require_outcome() - centre, between, among),
         )
 
     def predict(self, candidate: Auto, trains: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002  (all alike)
@@ -112,11 +112,12 @@ class PreparedAuto:
 
     def _learn(self, train: IntArray) -> FloatArray:
         experiment = self.experiment
-        return self.known.learn(experiment.outcomes - self.level, self.parts.noise / experiment.weights, train)
+        noise = self.parts.noise / experiment.weight_or_ones
+        return self.known.learn(experiment.require_outcome() - self.level, noise, train)
 
     def _reward(self, of_log: FloatArray, of_experiment: FloatArray, centre: float) -> RewardFit:
         parts, log, experiment = self.parts, self.log, self.experiment
-        text = np.asarray(log.phi.T @ of_log) + np.asarray(experiment.phi.T @ of_experiment)
+        text = log.phi.transposed_product(of_log) + experiment.phi.transposed_product(of_experiment)
         proxies = self.scale.proxies(log).T @ of_log + self.scale.proxies(experiment).T @ of_experiment
         psi_coef = parts.reward_proxies * proxies / self.scale.spread
         total = float(of_log.sum() + of_experiment.sum())

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, fields
 
 import numpy as np
-from scipy import sparse
 
-from deconfound.design import FloatArray, Matrix, Rows
-from deconfound.design.gram import GramRows
+from deconfound.design import FeatureMatrix, FloatArray, Rows
 from deconfound.errors import UsageError
-from deconfound.linalg import sparse_product
 from deconfound.reward.base import require_positive
 
 
@@ -75,11 +72,11 @@ class Scale:
     @classmethod
     def of(cls, log: Rows) -> Scale:
         """From the log, rows weighted by the observations they stand for."""
-        squares = square_norms(log.phi)
-        text = max(float(log.shares @ squares), np.finfo(np.float64).tiny)
+        squares = log.phi.squared_row_norms()
+        text = max(float(log.normalized_weight @ squares), np.finfo(np.float64).tiny)
         psi = np.zeros((len(log), 0)) if log.psi is None else log.psi
-        mean = log.shares @ psi
-        deviation = np.sqrt(log.shares @ (psi - mean) ** 2)
+        mean = log.normalized_weight @ psi
+        deviation = np.sqrt(log.normalized_weight @ (psi - mean) ** 2)
         known = np.where(deviation > 0, deviation, np.inf)  # a proxy that never varies in the log says nothing
         return cls(text, mean, known * np.sqrt(max(psi.shape[1], 1)))
 
@@ -92,7 +89,7 @@ class Scale:
 class Placed:
     """Rows ready to be compared with one another."""
 
-    phi: Matrix
+    phi: FeatureMatrix
     psi: FloatArray  # (n, r), scaled
     model: FloatArray  # (n,) codes as numbers; NaN, which equals nothing, where unknown
     text: float
@@ -106,7 +103,7 @@ class Placed:
 
     def kernels(self, other: Placed) -> tuple[FloatArray, ...]:
         """Kernels (n, m) of text, proxies, model and level."""
-        text = _products(self.phi, other.phi)
+        text = self.phi.inner_products(other.phi)
         text /= self.text
         same = (self.model[:, None] == other.model).astype(np.float64)
         return text, self.psi @ other.psi.T, same, np.ones_like(same)
@@ -114,26 +111,10 @@ class Placed:
     def covariance(self, other: Placed, sizes: FloatArray) -> FloatArray:
         """The four kernels added up with these sizes, one of them in memory at a time."""
         text, proxies, model, level = sizes
-        total = _products(self.phi, other.phi)
+        total = self.phi.inner_products(other.phi)
         total *= text / self.text
         total += proxies * (self.psi @ other.psi.T)
         total += level
         if model > 0:
             total += model * (self.model[:, None] == other.model)
         return total
-
-
-def square_norms(phi: Matrix) -> FloatArray:
-    """Square norm of each row."""
-    if isinstance(phi, GramRows):
-        return np.asarray(np.diag(phi.store.kernel)[phi.index])
-    if sparse.issparse(phi):
-        return np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", phi, phi))
-
-
-def _products(left: Matrix, right: Matrix) -> FloatArray:
-    if sparse.issparse(left) and sparse.issparse(right):
-        return sparse_product(left, right)
-    product = left @ right.T
-    return np.asarray(product.toarray() if sparse.issparse(product) else product)

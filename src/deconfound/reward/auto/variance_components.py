@@ -32,8 +32,8 @@ def fit_variance_components(sources: TrainingData) -> VarianceComponents:
     kernels = Placed.of(both, scale).kernels(Placed.of(both, scale))
     logged = np.arange(len(both)) < len(log)
     among = np.outer(logged, logged).astype(np.float64)
-    listed = [*kernels, *(kernel * among for kernel in kernels), np.diag(1.0 / both.weights)]
-    target = both.outcomes - level(sources)
+    listed = [*kernels, *(kernel * among for kernel in kernels), np.diag(1.0 / both.weight_or_ones)]
+    target = both.require_outcome() - level(sources)
     variance = max(float(target.var()), SMALLEST)
     shares = np.array([EXPECTED_REWARD] * 4 + [EXPECTED_BIAS] * 4 + [1.0])
     there = _there(sources, log)
@@ -60,7 +60,7 @@ def subsample(rows: Rows, most: int) -> Rows:
 
 def level(sources: TrainingData) -> float:
     """Around which all parts vary: the mean outcome of the log."""
-    return float(sources.log.shares @ sources.log.outcomes)
+    return float(sources.log.normalized_weight @ sources.log.require_outcome())
 
 
 def _joined(log: Rows, experiment: Rows) -> Rows:
@@ -71,7 +71,7 @@ def _joined(log: Rows, experiment: Rows) -> Rows:
     return Rows(
         stack([rows.phi for rows in both]),
         psi,
-        np.concatenate([rows.outcomes for rows in both]),
+        np.concatenate([rows.require_outcome() for rows in both]),
         np.concatenate(unknown),
-        np.concatenate([rows.weights for rows in both]),
+        np.concatenate([rows.weight_or_ones for rows in both]),
     )
