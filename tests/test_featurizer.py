@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.errors import DataError, EvidenceError, UsageError
 from deconfound.features import SURFACE, FeatureBlocks, FeatureSpec, Featurizer, rows
+from deconfound.features.featurizer import truncation_findings
 from deconfound.features.scaling import fit_scaling
 from deconfound.features.tokenize import MAX_TEXT
 
@@ -100,7 +101,7 @@ def kind(request):
 
 def test_a_reloaded_featurizer_gives_the_same_bits(kind, tmp_path):
     spec, study = kind
-    featurizer = spec.fit(study)
+    featurizer = spec.fit(study.log)
     featurizer.save(tmp_path / "new" / "place")
     loaded = Featurizer.load(tmp_path / "new" / "place")
     same_bits(featurizer.blocks(study.replay.table), loaded.blocks(study.replay.table))
@@ -112,19 +113,19 @@ def test_a_reloaded_featurizer_gives_the_same_bits(kind, tmp_path):
 def test_saving_twice_writes_the_same_bytes(tmp_path):
     study = make(labels=3)
     for name in ("one", "two"):
-        SMALL.fit(study).save(tmp_path / name)
+        SMALL.fit(study.log).save(tmp_path / name)
     for file in ("featurizer.json", "featurizer.npz"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
 def test_fitting_hands_over_the_blocks_that_the_featurizer_gives_for_the_log(kind):
     spec, study = kind
-    featurizer, blocks = spec.fit_transform_log(study)
+    featurizer, blocks = spec.fit_transform_log(study.log)
     same_bits(blocks, featurizer.blocks(study.log.table))
 
 
 def test_psi_says_what_it_is_made_of():
-    assert [spec.fit(make(**arguments)).psi_source for spec, arguments in KINDS.values()] == SOURCES
+    assert [spec.fit(make(**arguments).log).psi_source for spec, arguments in KINDS.values()] == SOURCES
 
 
 def test_outcomes_and_the_experiment_teach_nothing(kind):
@@ -136,7 +137,7 @@ def test_outcomes_and_the_experiment_teach_nothing(kind):
         experiment=replace(other.experiment, table=other.experiment.table.slice(3)),
         replay=replace(other.replay, table=other.replay.table.slice(2)),
     )
-    same_bits(spec.fit(study).blocks(study.log.table), spec.fit(other).blocks(study.log.table))
+    same_bits(spec.fit(study.log).blocks(study.log.table), spec.fit(other.log).blocks(study.log.table))
 
 
 @settings(max_examples=15, deadline=None)
@@ -144,7 +145,7 @@ def test_outcomes_and_the_experiment_teach_nothing(kind):
 def test_the_order_of_rows_changes_no_features(order, name):
     spec, arguments = KINDS[name]
     study = make(**arguments)
-    featurizer = spec.fit(study)
+    featurizer = spec.fit(study.log)
     table = study.log.table.slice(0, 12)
     straight, shuffled = featurizer.blocks(table), featurizer.blocks(table.take(pa.array(order)))
     for phi in (0.0, 0.3, 1.0):
@@ -157,7 +158,7 @@ def test_the_order_of_rows_changes_no_features(order, name):
 
 def test_the_size_of_batches_changes_no_features(monkeypatch):
     study = make(labels=2)
-    featurizer, whole = SMALL.fit_transform_log(study)
+    featurizer, whole = SMALL.fit_transform_log(study.log)
     monkeypatch.setattr(rows, "BATCH_BYTES", 300)
     same_bits(whole, featurizer.blocks(study.log.table))
 
@@ -169,9 +170,9 @@ def test_equal_pairs_share_a_row_and_contexts_stay_together():
         "feature_0": [0.0, 0.0, 0.0, 5.0, -0.0],
     }
     study = make(features=1)
-    assert SMALL.fit(study).blocks(pa.table(columns)).pair.tolist() == [0, 2, 1, 2, 0]
-    assert replace(SMALL, source="both").fit(study).blocks(pa.table(columns)).pair.tolist() == [0, 2, 1, 3, 0]
-    only = replace(SMALL, source="columns", surface=False).fit(study)
+    assert SMALL.fit(study.log).blocks(pa.table(columns)).pair.tolist() == [0, 2, 1, 2, 0]
+    assert replace(SMALL, source="both").fit(study.log).blocks(pa.table(columns)).pair.tolist() == [0, 2, 1, 3, 0]
+    only = replace(SMALL, source="columns", surface=False).fit(study.log)
     assert only.blocks(pa.table(columns)).pair.tolist() == [0, 0, 0, 1, 0]
 
 
@@ -186,7 +187,7 @@ def test_text_is_the_sum_of_two_unit_vectors():
 
 
 def test_balance_weighs_the_blocks_and_its_ends_are_one_block_alone():
-    blocks = SMALL.fit_transform_log(make())[1]
+    blocks = SMALL.fit_transform_log(make().log)[1]
     assert blocks.both
     assert blocks.phi(0.0) is blocks.text
     np.testing.assert_array_equal(blocks.phi(1.0), np.sqrt(2) * blocks.dense)
@@ -200,8 +201,8 @@ def test_balance_weighs_the_blocks_and_its_ends_are_one_block_alone():
 
 
 def test_a_block_without_its_counterpart_is_given_whole():
-    text = replace(SMALL, surface=False).fit_transform_log(make())[1]
-    dense = replace(SMALL, source="columns").fit_transform_log(make(features=2, text=False))[1]
+    text = replace(SMALL, surface=False).fit_transform_log(make().log)[1]
+    dense = replace(SMALL, source="columns").fit_transform_log(make(features=2, text=False).log)[1]
     assert not text.both
     assert not dense.both
     for surface_share in (0.0, 0.4, 1.0):
@@ -211,7 +212,7 @@ def test_a_block_without_its_counterpart_is_given_whole():
 
 def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_parts():
     """Over log rows, not distinct rows: a pair that occurs often counts often."""
-    _, blocks = replace(SMALL, source="both").fit_transform_log(make(features=3))
+    _, blocks = replace(SMALL, source="both").fit_transform_log(make(features=3).log)
     squares = (blocks.dense[blocks.pair] ** 2).mean(axis=0)
     assert squares[: len(SURFACE)].sum() == pytest.approx(0.5)
     assert squares[len(SURFACE) :].sum() == pytest.approx(0.5)
@@ -219,7 +220,7 @@ def test_the_dense_block_has_mean_square_norm_one_over_the_log_shared_by_its_par
 
 def test_columns_are_standardised_by_the_log_and_clipped():
     study = make(features=2, text=False)
-    featurizer, blocks = replace(SMALL, source="columns").fit_transform_log(study)
+    featurizer, blocks = replace(SMALL, source="columns").fit_transform_log(study.log)
     values = study.log.table["feature_1"].to_numpy()
     np.testing.assert_allclose(blocks.psi[blocks.pair][:, 1], (values - values.mean()) / values.std(), rtol=1e-10)
     far = featurizer.blocks(pa.table({"feature_0": [1e300, -1e300], "feature_1": [3.0, 3.0]}))
@@ -228,7 +229,7 @@ def test_columns_are_standardised_by_the_log_and_clipped():
 
 def test_constant_columns_are_zero_whatever_later_tables_hold():
     study = with_log(make(features=2), feature_1=[0.1] * 60)
-    featurizer = replace(SMALL, source="columns", surface=False).fit(study)
+    featurizer = replace(SMALL, source="columns", surface=False).fit(study.log)
     later = featurizer.blocks(pa.table({"feature_0": [1.0], "feature_1": [7.0]}))
     assert later.dense[0, 1] == later.psi[0, 1] == 0.0
 
@@ -242,7 +243,7 @@ def test_rounding_around_a_constant_is_no_spread():
 @pytest.mark.parametrize("output", ["", "same"])
 def test_a_log_without_variety_still_works(output):
     study = with_log(make(labels=2), context=["x"] * 60, output=[output] * 60)
-    featurizer, blocks = SMALL.fit_transform_log(study)
+    featurizer, blocks = SMALL.fit_transform_log(study.log)
     assert len(blocks.dense) == 1
     assert not blocks.dense.any()
     assert featurizer.psi_source == "surface"
@@ -259,7 +260,7 @@ def test_a_log_of_one_row_works():
 
 def test_an_empty_table_has_empty_blocks():
     study = make(labels=2)
-    blocks = SMALL.fit(study).blocks(study.log.table.slice(0, 0))
+    blocks = SMALL.fit(study.log).blocks(study.log.table.slice(0, 0))
     assert blocks.text.shape == (0, 512)
     assert len(blocks.dense) == len(blocks.psi) == len(blocks.pair) == 0
 
@@ -274,7 +275,7 @@ def dense_ridge(phi, targets, penalty, weight):
 def test_components_are_the_principal_components_of_the_predicted_labels():
     """On all log rows, one by one, instead of weighted distinct rows; signs of components are free."""
     study = make(n=200, labels=3)
-    _, blocks = replace(SMALL, components=2, label_penalty=0.5).fit_transform_log(study)
+    _, blocks = replace(SMALL, components=2, label_penalty=0.5).fit_transform_log(study.log)
     phi = blocks.phi(0.5).toarray()[blocks.pair]
     labels = np.column_stack([study.log.table[f"label_{at}"].to_numpy() for at in range(3)])
     solution = dense_ridge(phi, labels / labels.std(axis=0), 0.5, np.ones(len(phi)))
@@ -292,7 +293,8 @@ def test_units_of_labels_do_not_matter():
     study = make(labels=3)
     metres = study.log.table["label_2"].to_numpy()
     one, other = (
-        replace(SMALL, components=2).fit_transform_log(s)[1] for s in (study, with_log(study, label_2=1000 * metres))
+        replace(SMALL, components=2).fit_transform_log(s.log)[1]
+        for s in (study, with_log(study, label_2=1000 * metres))
     )
     np.testing.assert_allclose(one.psi, other.psi, atol=1e-7)
 
@@ -304,7 +306,7 @@ def test_a_missing_label_counts_nowhere_and_is_reported():
     values[::3] = np.nan
     holed = with_log(study, label_0=pa.array(values, from_pandas=True))
     spec = replace(SMALL, surface=False)
-    featurizer, blocks = spec.fit_transform_log(holed)
+    featurizer, blocks = spec.fit_transform_log(holed.log)
     kept = np.flatnonzero(np.isfinite(values))
     phi = blocks.text.toarray()[blocks.pair]
     solution = dense_ridge(phi[kept], values[kept] / np.nanstd(values), spec.label_penalty, np.ones(len(kept)))
@@ -318,7 +320,7 @@ def test_a_missing_label_counts_nowhere_and_is_reported():
 
 def test_a_label_that_never_varies_is_left_out_and_reported():
     study = with_log(make(labels=2), label_1=[0.3] * 60)
-    featurizer, blocks = replace(SMALL, surface=False).fit_transform_log(study)
+    featurizer, blocks = replace(SMALL, surface=False).fit_transform_log(study.log)
     assert blocks.psi.shape[1] == 1
     assert [finding.check for finding in featurizer.findings] == ["labels"]
     assert "label_1 never varies" in featurizer.findings[0].message
@@ -327,7 +329,7 @@ def test_a_label_that_never_varies_is_left_out_and_reported():
 def test_texts_beyond_the_limit_are_counted_in_a_finding():
     long = "word " * (MAX_TEXT // 5 + 1)
     study = with_log(make(n=8), output=["short"] * 6 + [long, long])
-    (finding,) = SMALL.fit(study).findings
+    (finding,) = truncation_findings(study)
     assert finding.verdict == "warn"
     assert finding.message.endswith("only up to there: 1 in the log.")
 
@@ -338,7 +340,7 @@ def test_texts_beyond_the_limit_are_counted_in_a_finding():
 )
 def test_asking_for_what_the_study_lacks_says_what_to_use_instead(source, arguments, advice):
     with pytest.raises(UsageError, match=advice):
-        replace(SMALL, source=source).fit(make(**arguments))
+        replace(SMALL, source=source).fit(make(**arguments).log)
 
 
 @pytest.mark.parametrize(
@@ -353,11 +355,11 @@ def test_impossible_hyperparameters_are_refused(wrong):
 def test_a_log_without_rows_is_too_little_evidence():
     study = make()
     with pytest.raises(EvidenceError, match="no rows"):
-        SMALL.fit(replace(study, log=replace(study.log, table=study.log.table.slice(0, 0))))
+        SMALL.fit(replace(study.log, table=study.log.table.slice(0, 0)))
 
 
 def test_tables_without_what_the_features_need_are_refused():
-    featurizer = replace(SMALL, source="both").fit(make(features=1))
+    featurizer = replace(SMALL, source="both").fit(make(features=1).log)
     row = {"context": ["a"], "output": ["b"], "feature_0": [1.0]}
     with pytest.raises(UsageError, match="output"):
         featurizer.blocks(pa.table({"context": ["a"], "feature_0": [1.0]}))
@@ -370,7 +372,7 @@ def test_tables_without_what_the_features_need_are_refused():
 def test_files_that_are_no_featurizer_are_refused_with_advice(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         Featurizer.load(tmp_path)
-    SMALL.fit(make()).save(tmp_path)
+    SMALL.fit(make().log).save(tmp_path)
     good = json.loads((tmp_path / "featurizer.json").read_text())
     for wrong, message in (
         (good | {"schema": 99}, "schema is 99"),

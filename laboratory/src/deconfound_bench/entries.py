@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from deconfound.design import IntArray, group_folds
-from deconfound.reward import Family, RewardFit, TrainingData, settled
+from deconfound.reward import Family, RewardFit, TrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
 
 FOLDS = 5  # of the cross-fitting behind doubly robust values
@@ -60,9 +60,10 @@ def enter(sources: TrainingData, contender: Contender, context: IntArray, rows: 
     experiment, so that an entry has the same bits whichever other entries are asked for.
     """
     start = perf_counter()
-    subset, known = np.arange(rows), sources.first(rows)
-    family, candidates = contender.family, tuple(settled(each, known) for each in contender.candidates)
-    prepared = type(family).prepare(known, candidates)
+    subset = np.arange(rows)
+    known = TrainingData(sources.log, sources.experiment.take(subset))
+    family, candidates = contender.family, tuple(each.resolve(known) for each in contender.candidates)
+    prepared = type(family).prepare(sources, candidates)
     tuned = tune_subsets(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
     folds = group_folds(context[subset], FOLDS, seed) if family.learns_from_experiment else ()

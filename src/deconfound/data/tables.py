@@ -128,6 +128,11 @@ class Table:
         held = [name for name in TEXT_COLUMNS if name in self.table.column_names]
         return replace(self, table=self.table.drop_columns(held)) if held else self
 
+    @property
+    def has_text(self) -> bool:
+        """Whether contexts and outputs are given as text, not only as features."""
+        return all(name in self.table.column_names for name in TEXT_COLUMNS)
+
     def columns_like(self, prefix: str) -> tuple[str, ...]:
         """List the columns of one kind, sorted."""
         return tuple(sorted(name for name in self.table.column_names if name.startswith(prefix)))

@@ -1,6 +1,7 @@
 """What every estimator sees: rows of numbers, and ways to split them into folds."""
 
 from deconfound.design.folds import Fold, connected_groups, group_folds
+from deconfound.design.replay_rows import ReplayRows
 from deconfound.design.rows import (
     TILE_ROWS,
     UNKNOWN_MODEL,
@@ -21,6 +22,7 @@ __all__ = [
     "Fold",
     "IntArray",
     "Matrix",
+    "ReplayRows",
     "Rows",
     "connected_groups",
     "group_folds",

@@ -39,7 +39,7 @@ def check(
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
     if material is None:
         progress("reading texts", 0.0)
-        material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
+        material = StudyArrays.from_study(study, FeatureSpec(source="text" if study.has_text else "columns"))
     known = material
     stages: tuple[tuple[str, Callable[[], tuple[Finding, ...]]], ...] = (
         ("looking for constants, copies and leaks", lambda: sanity(study)),

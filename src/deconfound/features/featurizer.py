@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from deconfound.data import Study
+from deconfound.data import Log, Study
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.features.blocks import FeatureBlocks, mix
 from deconfound.features.labels import read_labels
@@ -47,33 +47,31 @@ class FeatureSpec:
         if self.buckets >= 2**31:
             raise UsageError(f"buckets must be below 2^31, not {self.buckets}.")
 
-    def fit(self, study: Study) -> Featurizer:
-        """Learn scales and proxy map from the log; of experiment and replay only the lengths of texts are read."""
-        return self.fit_transform_log(study)[0]
+    def fit(self, log: Log) -> Featurizer:
+        """Learn scales and proxy map from the log."""
+        return self.fit_transform_log(log)[0]
 
-    def fit_transform_log(self, study: Study) -> tuple[Featurizer, FeatureBlocks]:
+    def fit_transform_log(self, log: Log) -> tuple[Featurizer, FeatureBlocks]:
         """The featurizer together with the log's features, which fitting has to compute anyway."""
-        shape = self._shape(study)
-        raw = read_raw(study.log.table, shape)
+        shape = self._shape(log)
+        raw = read_raw(log.table, shape)
         scaling = fit_scaling(raw.values, raw.rows.counts, shape.groups) if shape.groups else None
-        proxy, findings = self._proxy(study, raw, scaling)
-        if shape.reads_text:
-            findings = (*_cut_texts(study), *findings)
+        proxy, findings = self._proxy(log, raw, scaling)
         featurizer = Featurizer(self, shape, scaling, proxy, findings)
         return featurizer, _blocks(featurizer, raw)
 
-    def _shape(self, study: Study) -> Shape:
-        if self.source != "columns" and not study.has_text:
+    def _shape(self, log: Log) -> Shape:
+        if self.source != "columns" and not log.has_text:
             raise UsageError("The study has no text to hash; use its feature_* columns with --features columns.")
-        if self.source != "text" and not study.feature_names:
+        if self.source != "text" and not log.columns_like("feature_"):
             raise UsageError("The study has no feature_* columns; use --features text, or add them to all tables.")
-        if not study.log.table.num_rows:
+        if not log.table.num_rows:
             raise EvidenceError("The log has no rows to learn features from.")
-        columns = study.feature_names if self.source != "text" else ()
-        return Shape(self.buckets if self.source != "columns" else 0, self.surface and study.has_text, columns)
+        columns = log.columns_like("feature_") if self.source != "text" else ()
+        return Shape(self.buckets if self.source != "columns" else 0, self.surface and log.has_text, columns)
 
-    def _proxy(self, study: Study, raw: Raw, scaling: Scaling | None) -> tuple[Proxy | None, tuple[Finding, ...]]:
-        labels = read_labels(study.log.table, study.label_names, raw.rows)
+    def _proxy(self, log: Log, raw: Raw, scaling: Scaling | None) -> tuple[Proxy | None, tuple[Finding, ...]]:
+        labels = read_labels(log.table, log.columns_like("label_"), raw.rows)
         if not labels.names:
             return None, labels.findings
         dense = None if scaling is None else scaling.standardise(raw.values) * scaling.weight
@@ -127,7 +125,8 @@ def _blocks(featurizer: Featurizer, raw: Raw) -> FeatureBlocks:
     return FeatureBlocks(raw.rows.pair, raw.text, dense, np.hstack(psi) if psi else None)
 
 
-def _cut_texts(study: Study) -> tuple[Finding, ...]:
+def truncation_findings(study: Study) -> tuple[Finding, ...]:
+    """A warning where texts of any table are longer than what is read of them."""
     counts = {source.role: longer_texts(source.table) for source in (study.log, study.experiment, study.replay)}
     if not any(counts.values()):
         return ()

@@ -47,11 +47,6 @@ class PooledRidge:
         kernel = centred_product(rows, rows, side.basis.mean)
         return cls(side, rows, side.seen, kernel - side.seen @ side.seen.T)
 
-    def first(self, rows: int) -> PooledRidge:
-        """The same with the first rows of the experiment alone."""
-        outside = None if self.outside is None else self.outside[:rows, :rows]
-        return PooledRidge(self.side, self.rows[:rows], self.coordinates[:rows], outside)
-
     def _kernel(self, scale: FloatArray, penalty: float) -> FloatArray:
         half = self.coordinates * np.sqrt(scale)
         kernel = half @ half.T  # a product with its own transpose costs half of another

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.data import Experiment, Study
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError
@@ -82,30 +81,21 @@ def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evide
 
 
 def _seen(history: LogAndReplay, seed: int) -> Seen:
-    study = _study(history)
-    features = FeatureSpec(source="text" if study.has_text else "columns")
-    featurizer, blocks = features.fit_transform_log(study)
-    cells = ReplayArrays.of(history.replay.table, history.models, featurizer)
+    log, models = history.log, history.models
+    features = FeatureSpec(source="text" if log.has_text else "columns")
+    featurizer, blocks = features.fit_transform_log(log)
+    cells = ReplayArrays.from_replay(history.replay, models, featurizer)
     outcome = history.log.table["outcome"].to_numpy()
-    _, model = encode(history.log.table["model"], (*study.models, *study.others))
+    _, model = encode(history.log.table["model"], (*models, *sorted(log.distinct("model").difference(models))))
     _, context = encode(history.log.table["context_id"], None)
     rows, kept = _distinct(blocks, outcome, context, seed)
     prediction = _held_out(rows, seed)
-    q = cells.q(ObsOnly().fit(rows, rows), BALANCE if blocks.both else 0.0)
+    q = ObsOnly().fit(rows, rows).mean_by_cell(cells.rows(BALANCE if blocks.both else 0.0))
     place = np.full(int(blocks.pair.max()) + 1, -1)
     place[kept] = np.arange(len(kept))
     at = place[blocks.pair]
     inside = at >= 0
     return Seen(model[inside], outcome[inside], prediction[at[inside]], q)
-
-
-def _study(history: LogAndReplay) -> Study:
-    """The features are learned from the log alone, so an experiment without rows does."""
-    log = history.log
-    names = [name for name in log.table.column_names if not name.startswith("label_")]
-    nothing = Experiment(log.table.select(names).slice(0, 0), "experiment")
-    others = tuple(sorted(log.distinct("model").difference(history.models)))
-    return Study(log, nothing, history.replay, history.models, others, ())
 
 
 def _distinct(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, seed: int) -> tuple[Rows, IntArray]:
