@@ -118,7 +118,8 @@ def compete(contest: Contest, contenders: Sequence[Contender], rows: int, seed: 
     """Tune, fit, cross-fit and mark every contender with the first ``rows`` rows of the experiment."""
     with one_blas_thread():
         inside, outside = Rewards(contest.trained), Rewards(contest.held_out)
-        entries = (enter(contest.sources, one, contest.context, rows, seed) for one in contenders)
+        sources = TrainingData(contest.sources.log, contest.sources.experiment.take(np.arange(rows)))
+        entries = (enter(sources, one, contest.context, rows, seed) for one in contenders)
         return [_mark(contest, entry, inside, outside) for entry in entries]
 
 

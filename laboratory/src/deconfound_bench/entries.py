@@ -53,16 +53,14 @@ class Entry:
 
 
 def enter(sources: TrainingData, contender: Contender, context: IntArray, rows: int, seed: int) -> Entry:
-    """Tune on the first rows of the experiment, then fit to all of those and without each fold of them.
+    """Tune on the experiment of ``sources``, which has ``rows`` rows, then fit to all of it and without each fold.
 
-    As in the paper, hyperparameters are chosen once and kept in the folds. A family that does not learn from the
-    experiment has seen none of its rows, and one fit serves for all. What is factored depends on the whole
-    experiment, so that an entry has the same bits whichever other entries are asked for.
+    As in the paper, hyperparameters are chosen once and reused in the folds. A family that does not learn from the
+    experiment has seen none of its rows, and one fit serves for all.
     """
     start = perf_counter()
     subset = np.arange(rows)
-    known = TrainingData(sources.log, sources.experiment.take(subset))
-    family, candidates = contender.family, tuple(each.resolve(known) for each in contender.candidates)
+    family, candidates = contender.family, tuple(each.resolve(sources) for each in contender.candidates)
     prepared = type(family).prepare(sources, candidates)
     tuned = tune_subsets(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
