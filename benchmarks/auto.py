@@ -20,7 +20,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import FAMILIES, Auto, Family, TrainingData, settled
+from deconfound.reward import FAMILIES, Auto, Family, TrainingData, family_by_name
 from deconfound.value import Values, experiment_only, shrink_toward, tuned_doubly_robust
 
 MODELS = tuple(f"model {number}" for number in range(8))
@@ -76,7 +76,7 @@ def estimate(study: Study, family: Family) -> Values:
     """Values as ``evaluate`` gets them from one family."""
     experiment = study.experiment
     sources = TrainingData(study.log, experiment)
-    family = settled(family, sources)
+    family = family.resolve(sources)
     prepared = type(family).prepare(sources, [family])
     replay = [Rows(study.phi[:, a], study.psi[:, a], model=np.full(CONTEXTS, a)) for a in range(len(MODELS))]
     q, prediction = np.empty((len(experiment), len(MODELS))), np.empty(len(experiment))
@@ -88,7 +88,7 @@ def estimate(study: Study, family: Family) -> Values:
     values = tuned_doubly_robust(
         MODELS, q, study.model, experiment.require_outcome(), prediction, cluster=study.context
     )
-    return shrink_toward(values, q.mean(axis=0)) if isinstance(family, Auto) else values
+    return shrink_toward(values, q.mean(axis=0)) if family.shrinks_values else values
 
 
 def alone(study: Study) -> Values:
@@ -117,7 +117,7 @@ def coverage(studies: int, sizes: Sequence[int]) -> None:
     heads = ("rows a model", "family", "one", "together", "best", "width / alone")
     print("  ".join(f"{head:>18}" for head in heads))
     for rows in sizes:
-        for family in (Auto, *FAMILIES):
+        for family in (family_by_name("auto"), *FAMILIES):
             found = np.zeros((studies, 4))
             for seed in range(studies):
                 study = simulate(rows, 2.0, seed)

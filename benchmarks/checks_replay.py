@@ -51,18 +51,18 @@ def _case(name: str, p_value: Callable[[Study, int], float], broken: Broken, pla
 
 
 def _validity(study: Study, seed: int) -> float:
-    telling = compare_experiment(StudyArrays.of(study, FeatureSpec()), seed)
+    telling = compare_experiment(StudyArrays.from_study(study, FeatureSpec()), seed)
     return 1.0 if telling is None else telling.p_value
 
 
 def _support(study: Study, seed: int) -> float:
     """The smallest p-value of a model, times the models looked at; a finding asks for a notable share, too."""
-    found = supports(StudyArrays.of(study, FeatureSpec()), seed)
+    found = supports(StudyArrays.from_study(study, FeatureSpec()), seed)
     return min(1.0, len(found) * min(each.p_value for each in found))
 
 
 def _hidden(study: Study, seed: int) -> float:
-    telling = compare_log(StudyArrays.of(study, FeatureSpec()), study, seed)
+    telling = compare_log(StudyArrays.from_study(study, FeatureSpec()), study, seed)
     return 1.0 if telling is None else telling.p_value
 
 

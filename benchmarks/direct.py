@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.auto import CONTEXTS, FOLDS, MODELS, Study, simulate
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.linalg import one_blas_thread
-from deconfound.reward import FAMILIES, Auto, Family, RewardFit, TrainingData, settled
+from deconfound.reward import FAMILIES, Family, RewardFit, TrainingData, family_by_name
 from deconfound.value import Values, direct, tuned_doubly_robust, with_reward_bias
 
 REFITS = 20  # as in ``evaluate``
@@ -26,7 +26,7 @@ BIASES = (0.0, 2.0)
 def estimate(study: Study, family: Family, rng: np.random.Generator) -> tuple[Values, ...]:
     """Direct values with the reward as it is, with refits, and with the bias that shows, as ``evaluate`` has them."""
     sources = TrainingData(study.log, study.experiment)
-    family = settled(family, sources)
+    family = family.resolve(sources)
     prepared = type(family).prepare(sources, [family])
     experiment = study.experiment
     q, prediction = np.empty((len(experiment), len(MODELS))), np.empty(len(experiment))
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--rows", type=int, action="append")
     arguments = parser.parse_args()
-    learning = [family for family in (Auto, *FAMILIES) if family.learns_from_experiment]
+    learning = [family for family in (family_by_name("auto"), *FAMILIES) if family.learns_from_experiment]
     heads = ("as it is", "refitted", "doubted", "width", "unbiased", "width")
     print(f"{'rows a model':>12}  {'log bias':>8}  {'family':>18}" + "".join(f"  {head:>8}" for head in heads))
     with one_blas_thread():

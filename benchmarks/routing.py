@@ -118,7 +118,7 @@ def make(case: Case, rng: np.random.Generator) -> Made:
     q, prediction, parts = np.empty(true.shape), np.empty(case.rows), []
     for fold in group_folds(np.arange(case.rows), FOLDS, seed=0):
         fit = family.fit(log, experiment.take(fold.train))
-        q[fold.held_out] = cells.q(fit, BALANCE)[fold.held_out]
+        q[fold.held_out] = fit.mean_by_cell(cells.rows(BALANCE))[fold.held_out]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
         parts.append((fit, len(fold.held_out)))
     final = family.fit(log, experiment)
@@ -148,7 +148,8 @@ def true_gain(case: Case, parts: Sequence[tuple[RewardFit, int]], rng: np.random
     total = 0.0
     for number, (fit, rows) in enumerate(parts):
         mine = np.arange(number * size, (number + 1) * size)
-        picked = np.argmax(replay_of(case.world, x[mine], case.draws, rng_of(number)).q(fit, BALANCE), axis=1)
+        replay = replay_of(case.world, x[mine], case.draws, rng_of(number)).rows(BALANCE)
+        picked = np.argmax(fit.mean_by_cell(replay), axis=1)
         # Against the same contexts' values, so that their luck cancels.
         total += rows / case.rows * float((q[mine, picked] - q[mine].mean(axis=0).max()).mean())
     return total

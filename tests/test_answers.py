@@ -60,16 +60,16 @@ def test_shares_sum_to_one_and_know_their_spread(result):
 
 def test_shares_are_covariances_of_leads_with_the_whole(study, result):
     """Against a loop over sources and views, contexts centred one by one."""
-    material = StudyArrays.of(study, FeatureSpec())
+    material = StudyArrays.from_study(study, FeatureSpec())
     sources = material.sources(0.0)
     prepared = Auto.prepare(sources, [result.choice.estimator])
-    cells, everything = material.cells, np.arange(len(sources.experiment))
+    cells, everything = material.replay, np.arange(len(sources.experiment))
     leads = []
     for fit in prepared.shares(everything):
         rows = cells.rows(0.0)
         seen = (rows.phi @ fit.phi_coef, rows.require_psi() @ fit.psi_coef)
         tables = [cells.average(np.asarray(each)) for each in seen]
-        tables.append(np.tile(fit.model_effect[: cells.models], (len(cells.contexts), 1)))
+        tables.append(np.tile(fit.model_effect[: cells.n_models], (len(cells.contexts), 1)))
         leads.append([np.array([row - row.mean() for row in table]) for table in tables])
     whole = sum(part for source in leads for part in source)
     expected = [[(part * whole).sum() / (whole**2).sum() for part in source] for source in leads]
@@ -117,11 +117,11 @@ def test_the_alarm_and_the_routing_stand_in_every_form(result):
 
 def test_routing_judges_the_policy_that_is_recommended(study, result):
     """Leads as far as outcomes bear them out, not the reward's own, which here would send people elsewhere."""
-    material = StudyArrays.of(study, FeatureSpec())
+    material = StudyArrays.from_study(study, FeatureSpec())
     fitted = cross_fit(material, Auto(), FOLDS, 0, None, lambda _stage, _done: None)
-    t = material.trial
+    t = material.experiment
     known = (material.models, fitted.q, t.model, t.outcome, fitted.prediction, t.propensity, t.cluster)
-    leads = cross_fitted_calibrated_q(*known, folds=group_folds(t.together, FOLDS, 0))
+    leads = cross_fitted_calibrated_q(*known, folds=group_folds(t.fold_group, FOLDS, 0))
     expected = np.bincount(leads.argmax(axis=1), minlength=len(study.models)) / len(leads)
     np.testing.assert_allclose(result.routing.share, expected)
     assert not np.allclose(routing_gain(*known).share, expected)
@@ -139,12 +139,12 @@ def test_direct_values_know_of_their_bias(study, result):
 def test_the_luck_of_contexts_cancels_in_the_gap_of_direct_values(study):
     """Direct and unbiased values of a resample are taken over its own contexts, as those of the experiment are."""
     found = dc.evaluate(study, "obs-only")
-    material = StudyArrays.of(study, FeatureSpec())
+    material = StudyArrays.from_study(study, FeatureSpec())
     fitted = cross_fit(material, ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
-    t, q = material.trial, fitted.q  # a reward that the experiment does not touch is the same in every fold
+    t, q = material.experiment, fitted.q  # a reward that the experiment does not touch is the same in every fold
     power = float(found.values.power.mean())
     gaps = []
-    for at in fitted.samples:
+    for at in fitted.bootstrap_rows:
         columns = (q[at], t.model[at], t.outcome[at], fitted.prediction[at], t.propensity[at])
         gaps.append(q[at].mean(axis=0) - tuned_doubly_robust(study.models, *columns, power=power).estimate)
     expected = with_reward_bias(direct(study.models, q, t.cluster), found.values, np.array(gaps))

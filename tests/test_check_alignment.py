@@ -21,7 +21,7 @@ OTHER = ("invoice", "router", "kettle", "passport", "violin")
 
 
 def found(study, target=None, seed=0):
-    material = StudyArrays.of(study, FeatureSpec())
+    material = StudyArrays.from_study(study, FeatureSpec(source="text" if study.has_text else "columns"))
     return {finding.check: finding for finding in alignment(material, study, target, seed, 0.95)}
 
 
@@ -158,11 +158,11 @@ def test_the_experiment_itself_is_a_target_at_no_cost():
 def test_weights_come_in_the_order_of_the_trial():
     """Half of the experiment's contexts use the target's words: those rows, wherever they stand, must gain weight."""
     study = plain(rows=120, topics=(WORDS, OTHER))
-    material = StudyArrays.of(study, FeatureSpec())
+    material = StudyArrays.from_study(study, FeatureSpec())
     rng = np.random.default_rng(6)
     target = pa.table({"context": [text(rng, OTHER if i % 5 else WORDS) for i in range(200)]})
     weights = target_weights(material, study, target, 0).weight
-    names = [material.cells.contexts[code] for code in material.trial.context]
+    names = [material.replay.contexts[code] for code in material.experiment.context]
     wanted = np.array([int(name.split()[1]) % 2 == 1 for name in names])
     assert weights[wanted].mean() > 2 * weights[~wanted].mean()
 

@@ -104,7 +104,7 @@ def test_a_reward_is_carried_over_by_what_holds_within_models():
 
 
 def directed(study):
-    return direction(study, StudyArrays.of(study, FeatureSpec()), 0, 0.95)
+    return direction(study, StudyArrays.from_study(study, FeatureSpec()), 0, 0.95)
 
 
 def test_a_log_that_is_coded_the_other_way_round_is_seen():
@@ -221,6 +221,6 @@ def test_sessions_are_not_taken_for_independent_rows():
 @pytest.mark.parametrize("rows", [2, 4])
 def test_a_few_rows_or_constant_outcomes_end_in_findings(rows):
     for study in (make_study(rows=rows), make_study(rows=rows, log=every(outcome=1), experiment=every(outcome=1))):
-        found = consistency(study, StudyArrays.of(study, FeatureSpec()))
+        found = consistency(study, StudyArrays.from_study(study, FeatureSpec()))
         assert {finding.assumption for finding in found} == {"A3"}
         assert {finding.verdict for finding in found} <= {"pass", "cannot tell"}

@@ -17,7 +17,7 @@ from tests.support.checking import MODELS, each, make_study
 
 
 def material(study):
-    return StudyArrays.of(study, FeatureSpec())
+    return StudyArrays.from_study(study, FeatureSpec(source="text" if study.has_text else "columns"))
 
 
 def found(study, seed=0):
@@ -81,11 +81,11 @@ def test_every_experiment_row_stands_beside_its_own_cell():
     """Naive twin of the strata: a cell holds what the tables say about one context and one model."""
     study = make_study(rows=12)
     numbers = material(study)
-    trial = numbers.trial
+    trial = numbers.experiment
     sample = beside_replay(numbers, trial.blocks, trial.context, trial.model, 0)
     expected = set()
     for row in study.experiment.arrow.to_pylist():
-        expected.add((numbers.cells.contexts.index(row["context_id"]), MODELS.index(row["model"])))
+        expected.add((numbers.replay.contexts.index(row["context_id"]), MODELS.index(row["model"])))
     seen = {(int(code) // 3, int(code) % 3) for code in sample.stratum}
     assert seen == expected
     assert sample.group.sum() == len(sample.group) / 2 == 12

@@ -72,7 +72,7 @@ def test_json_holds_everything_and_nothing_else_is_printed(folder, capsys):
 def test_progress_goes_to_stderr(folder, capsys):
     assert main([word for word in evaluate(folder) if word != "-q"]) == 0
     out, err = capsys.readouterr()
-    assert "weighing the sources" in err
+    assert "preparing auto" in err
     assert "tuning" not in out
 
 

@@ -150,9 +150,9 @@ def test_held_out_outcomes_have_no_say_in_what_judges_them(demo):
     other = study_of(demo, experiment=experiment.set_column(column, "outcome", pa.array(moved)))
     predictions = []
     for each in (study, other):
-        material = StudyArrays.of(each, FeatureSpec())
+        material = StudyArrays.from_study(each, FeatureSpec())
         fitted = cross_fit(material, Cvci(), 5, 0, None, lambda _stage, _done: None)
-        held = np.isin(material.trial.context, [material.cells.contexts.index(name) for name in chosen])
+        held = np.isin(material.experiment.context, [material.replay.contexts.index(name) for name in chosen])
         predictions.append((fitted.q[held], fitted.prediction[held], fitted.q[~held]))
     np.testing.assert_allclose(predictions[0][0], predictions[1][0], atol=1e-12)
     np.testing.assert_allclose(predictions[0][1], predictions[1][1], atol=1e-12)
@@ -163,9 +163,9 @@ def test_refits_draw_whole_clusters(demo):
     """Two people can be drawn in three ways: one of them twice, the other twice, or both."""
     side = np.where(np.arange(demo.experiment.num_rows) % 2, "one", "other")
     experiment = demo.experiment.drop_columns(["cluster"]).append_column("cluster", pa.array(side))
-    material = StudyArrays.of(study_of(demo, experiment=experiment), FeatureSpec())
+    material = StudyArrays.from_study(study_of(demo, experiment=experiment), FeatureSpec())
     fitted = cross_fit(material, ExpOnly(), 5, 0, None, lambda _stage, _done: None)
-    rewards = {material.cells.q(fit, fitted.final.surface_share).tobytes() for fit in fitted.bootstrap_fits}
+    rewards = {material.replay.q(fit, fitted.final.surface_share).tobytes() for fit in fitted.bootstrap_fits}
     assert 1 < len(rewards) <= 4  # the order of two equal halves may round differently
 
 

@@ -23,8 +23,8 @@ RANKS = (
     {"features"},
     {"reward"},
     {"tune", "value", "metrics"},
-    {"crossfit", "decide"},
-    {"diagnose"},
+    {"surface_share", "decide"},
+    {"crossfit", "diagnose"},
     {"result"},
     {"evaluation", "plan"},
     {"report"},
@@ -33,7 +33,7 @@ RANKS = (
 )
 """Every unit imports only from the rows above its own; a new module has to be placed here."""
 
-SIBLINGS = {("features", "reward"), ("result", "report")}
+SIBLINGS = {("result", "report")}
 """Within one row: who may import whom."""
 
 FACADE = {"__init__", "__main__"}  # they offer the package to the outside and are imported by nobody inside

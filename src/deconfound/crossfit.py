@@ -1,38 +1,29 @@
-"""Fit a family so that no experiment row is ever judged by a reward that has seen its outcome."""
+"""Fit a family in folds, so that no experiment row is evaluated by a reward that was fitted to its outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
-from deconfound.features.study_arrays import StudyArrays
 from deconfound.progress import Progress
-from deconfound.reward import Auto, ExpOnly, Family, Prepared, PreparedAuto, RewardFit, settled
-from deconfound.reward.auto.attribution import Attribution, attribute
+from deconfound.reward import Attribution, Family, Prepared, RewardFit
+from deconfound.surface_share import StudyTrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
 
 F = TypeVar("F", bound=Family)
-SURFACE_SHARES = (0.1, 0.5, 0.9)
-"""Shares of the surface statistics in phi that compete on the experiment."""
-
-TEXT_ONLY = 0.0
-"""The balance at which phi is text and nothing else, for the family that weighs the statistics itself."""
-
-BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
-"""Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
 
 BOOTSTRAP_REFITS, BOOTSTRAP_REFITS_THOROUGH = 20, 200
-"""Bootstrap refits behind the margins' intervals and the stability of weights, usually and on request."""
+"""Bootstrap refits behind direct values, recommendations and attribution: by default, and on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldFit(Generic[F]):
-    """A family tuned and fitted on some rows of the experiment, at the balance those rows favour."""
+    """A family tuned and fitted on some rows of the experiment, at the surface share chosen on those rows."""
 
     surface_share: float
     tuned: Tuned[F]
@@ -41,19 +32,19 @@ class FoldFit(Generic[F]):
 
 @dataclass(frozen=True, slots=True)
 class CrossFit(Generic[F]):
-    """Out-of-fold rewards for values, and the fit on everything for recommendations."""
+    """Out-of-fold rewards for values, and the fit on all rows for recommendations."""
 
     final: FoldFit[F]
-    q: FloatArray  # (n, k) replayed reward on each experiment row's context
-    prediction: FloatArray  # (n,) reward of each experiment row's own output
-    everywhere: FloatArray  # (contexts, k) mean of the folds' rewards on every replayed context
-    bootstrap_fits: tuple[RewardFit, ...]  # refits on bootstrapped clusters, hyperparameters kept
-    samples: tuple[IntArray, ...]  # resampled experiments, as row numbers; those behind the refits where there are any
-    trust: Attribution | None = None  # what the fit is made of, where the family can tell
+    q: FloatArray  # (n, k) out-of-fold reward of each model on the context of each experiment row
+    prediction: FloatArray  # (n,) out-of-fold reward of each experiment row's own output
+    q_all_contexts: FloatArray  # (contexts, k) mean over the folds' rewards, on every replayed context
+    bootstrap_fits: tuple[RewardFit, ...]  # refits of the final candidate; none if it ignores the experiment
+    bootstrap_rows: tuple[IntArray, ...]  # resampled experiments, as row numbers
+    attribution: Attribution | None = None
 
 
 def cross_fit(
-    material: StudyArrays,
+    data: StudyTrainingData,
     family: F,
     folds: int,
     seed: int,
@@ -61,138 +52,115 @@ def cross_fit(
     progress: Progress,
     bootstrap_fits: int = BOOTSTRAP_REFITS,
 ) -> CrossFit[F]:
-    """Tune and fit within each fold and on everything.
+    """Tune and fit within each fold, and on all rows.
 
-    Folds part no context and, as far as ``linked`` can, no cluster: the same one in both halves would leak its luck.
-    Balance and hyperparameters are chosen anew inside every fold, so the held-out rows have no say in anything that
-    judges them. Only the sizes of ``Auto``, nine numbers that rest on the log more than on any fold, are learned once
-    from everything.
+    Folds split no context and, as far as ``connected_groups`` can, no cluster: its rows share noise, which would leak
+    into the fit. Surface share and hyperparameters are chosen anew inside every fold, so the held-out rows influence
+    nothing that is evaluated on them. The exception is what ``Family.resolve`` estimates: once, on all rows.
     """
-    rows = len(material.trial.outcome)
-    if isinstance(family, Auto):
-        surface_share = TEXT_ONLY
-        progress("weighing the sources", 0.0)
-        family = settled(family, material.sources(surface_share))
-    cuts = _cuts(material, folds, seed)
-    subsets = [cut.train for cut in cuts] if family.learns_from_experiment else []
-    fitter = _Fitter(material, family, seed, surface_share, progress)
-    progress(f"tuning {family.name}", 0.0)
-    *parts, final = fitter.fit([*subsets, np.arange(rows)])
+    n = len(data.study.experiment.outcome)
+    outer_folds = _outer_folds(data.study.experiment.fold_group, folds, seed)
+    train_subsets = [fold.train for fold in outer_folds] if family.learns_from_experiment else []
+    fitter = _Fitter(data, family, seed, surface_share, progress)
+    *fold_fits, final = fitter.fit([*train_subsets, np.arange(n)])
     progress("replaying", 0.0)
-    q, prediction, everywhere = _out_of_fold(material, cuts, parts or [final] * len(cuts))
-    samples = fitter.samples(bootstrap_fits)
-    refits = fitter.refits(final, samples) if family.learns_from_experiment else ()
-    ready = fitter.prepared(final.surface_share)
-    trust = attribute(ready, material.cells, final.surface_share, samples) if isinstance(ready, PreparedAuto) else None
-    return CrossFit(final, q, prediction, everywhere, refits, tuple(samples), trust)
+    q, prediction, q_all_contexts = _out_of_fold(data, outer_folds, fold_fits or [final] * len(outer_folds))
+    bootstrap_rows = _bootstrap_rows(data.study.experiment.cluster, bootstrap_fits, seed)
+    refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
+    replay = data.study.replay.rows(final.surface_share)
+    attribution = fitter.prepared(final.surface_share).attribution(replay, bootstrap_rows)
+    return CrossFit(final, q, prediction, q_all_contexts, refits, tuple(bootstrap_rows), attribution)
 
 
-def _cuts(material: StudyArrays, folds: int, seed: int) -> tuple[Fold, ...]:
-    cuts = group_folds(material.trial.together, folds, seed)
-    if not cuts:
+def _outer_folds(fold_group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:
+    outer_folds = group_folds(fold_group, folds, seed)
+    if not outer_folds:
         raise EvidenceError(
             "The experiment has a single context; values need at least two. Randomize on more contexts."
         )
-    return cuts
+    return outer_folds
 
 
 def _out_of_fold(
-    material: StudyArrays, cuts: Sequence[Fold], fits: Sequence[FoldFit[F]]
+    data: StudyTrainingData, outer_folds: Sequence[Fold], fits: Sequence[FoldFit[F]]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    trial, cells = material.trial, material.cells
-    q = np.empty((len(trial.outcome), len(material.models)))
-    prediction = np.empty(len(trial.outcome))
-    everywhere = np.zeros((len(cells.contexts), len(material.models)))
-    for cut, fit in zip(cuts, fits, strict=True):
-        held_out = cut.held_out
-        average = cells.q(fit.reward, fit.surface_share)
-        everywhere += average / len(cuts)
-        q[held_out] = average[trial.context[held_out]]
-        prediction[held_out] = fit.reward.predict(material.sources(fit.surface_share).experiment.take(held_out))
-    return q, prediction, everywhere
+    experiment, replay = data.study.experiment, data.study.replay
+    q = np.empty((len(experiment.outcome), replay.n_models))
+    prediction = np.empty(len(experiment.outcome))
+    q_all_contexts = np.zeros((len(replay.contexts), replay.n_models))
+    for fold, fit in zip(outer_folds, fits, strict=True):
+        held_out = fold.held_out
+        fold_q = fit.reward.mean_by_cell(replay.rows(fit.surface_share))
+        q_all_contexts += fold_q / len(outer_folds)
+        q[held_out] = fold_q[experiment.context[held_out]]
+        prediction[held_out] = fit.reward.predict(data.at(fit.surface_share).experiment.take(held_out))
+    return q, prediction, q_all_contexts
 
 
-@dataclass(frozen=True, slots=True)
+def _bootstrap_rows(cluster: IntArray, count: int, seed: int) -> list[IntArray]:
+    """Row numbers of experiments whose clusters are drawn with replacement."""
+    clusters, code = np.unique(cluster, return_inverse=True)
+    members = [np.flatnonzero(code == i) for i in range(len(clusters))]
+    rng = np.random.default_rng([seed, BOOTSTRAP_REFITS])
+    draws = [rng.integers(len(clusters), size=len(clusters)) for _ in range(count)]
+    return [np.concatenate([members[i] for i in draw]) for draw in draws]
+
+
 class _Fitter(Generic[F]):
-    """One family on one study's material, fitted to any subsets of the experiment."""
+    """One family on one study, fitted to any subsets of the experiment."""
 
-    material: StudyArrays
-    family: F
-    seed: int
-    surface_share: float | None
-    progress: Progress
-    made: dict[float, Prepared[F]] = field(default_factory=dict)
+    def __init__(
+        self, data: StudyTrainingData, family: F, seed: int, surface_share: float | None, progress: Progress
+    ) -> None:
+        self._data = data
+        self._family = family
+        self._seed = seed
+        self._fixed_share = surface_share if family.surface_share is None else family.surface_share
+        self._progress = progress
+        self._resolved_by_share: dict[float, F] = {}
+        self._prepared_by_share: dict[float, Prepared[F]] = {}
 
     def fit(self, subsets: Sequence[IntArray]) -> list[FoldFit[F]]:
-        """Balance, hyperparameters and reward of each subset; subsets that agree on the balance share the work."""
-        surface_shares = choose_surface_shares(self.material, subsets, self.seed, self.surface_share)
-        fitted: dict[int, FoldFit[F]] = {}
-        for surface_share in sorted(set(surface_shares)):
-            at = [i for i, chosen in enumerate(surface_shares) if chosen == surface_share]
-            prepared = self.prepared(surface_share)
-            experiment = self.material.sources(surface_share).experiment
-            parts = [subsets[i] for i in at]
-            validation = Validation(seed=self.seed)
-            tuned = tune_subsets(prepared, self.family.grid(), self.family, experiment, parts, validation, self._tick)
-            for i, chosen in zip(at, tuned, strict=True):
-                fitted[i] = FoldFit(surface_share, chosen, prepared.fit(chosen.estimator, subsets[i]))
-        return [fitted[i] for i in range(len(subsets))]
+        """Surface share, hyperparameters and reward of each subset; subsets with the same share are tuned together."""
+        shares = self._surface_shares(subsets)
+        fits: dict[int, FoldFit[F]] = {}
+        for share in sorted(set(shares)):
+            at_share = [i for i, chosen in enumerate(shares) if chosen == share]
+            for i, tuned in zip(at_share, self._tune(share, [subsets[i] for i in at_share]), strict=True):
+                fits[i] = FoldFit(share, tuned, self.prepared(share).fit(tuned.estimator, subsets[i]))
+        return [fits[i] for i in range(len(subsets))]
 
-    def samples(self, count: int) -> list[IntArray]:
-        """Experiments with clusters drawn with replacement: refits say how far the reward would move with another."""
-        names, code = np.unique(self.material.trial.cluster, return_inverse=True)
-        members = [np.flatnonzero(code == i) for i in range(len(names))]
-        rng = np.random.default_rng([self.seed, BOOTSTRAP_REFITS])
-        draws = [rng.integers(len(names), size=len(names)) for _ in range(count)]
-        return [np.concatenate([members[i] for i in draw]) for draw in draws]
-
-    def refits(self, final: FoldFit[F], samples: Sequence[IntArray]) -> tuple[RewardFit, ...]:
-        """Rewards of resampled experiments, hyperparameters kept."""
-        found = []
-        for number, sample in enumerate(samples):
-            self.progress("refitting", number / len(samples))
-            found.append(self.prepared(final.surface_share).fit(final.tuned.estimator, sample))
-        return tuple(found)
-
-    def _tick(self, done: float) -> None:
-        self.progress(f"tuning {self.family.name}", done)
+    def refit(self, final: FoldFit[F], bootstrap_rows: Sequence[IntArray]) -> tuple[RewardFit, ...]:
+        """The final candidate fitted to resampled experiments."""
+        fits = []
+        for i, rows in enumerate(bootstrap_rows):
+            self._progress("refitting", i / len(bootstrap_rows))
+            fits.append(self.prepared(final.surface_share).fit(final.tuned.estimator, rows))
+        return tuple(fits)
 
     def prepared(self, surface_share: float) -> Prepared[F]:
-        """The family on both sources at this balance, made once."""
-        if surface_share not in self.made:
-            self.made[surface_share] = type(self.family).prepare(
-                self.material.sources(surface_share), self.family.grid()
-            )
-        return self.made[surface_share]
+        """The family's preparation at this share."""
+        if surface_share not in self._prepared_by_share:
+            family, data = self._resolved(surface_share), self._data.at(surface_share)
+            self._prepared_by_share[surface_share] = type(family).prepare(data, family.grid())
+        return self._prepared_by_share[surface_share]
 
+    def _tune(self, surface_share: float, subsets: Sequence[IntArray]) -> list[Tuned[F]]:
+        family, experiment = self._resolved(surface_share), self._data.at(surface_share).experiment
+        prepared, validation = self.prepared(surface_share), Validation(seed=self._seed)
+        return tune_subsets(prepared, family.grid(), family, experiment, subsets, validation, self._report_progress)
 
-def choose_surface_shares(
-    material: StudyArrays, subsets: Sequence[IntArray], seed: int, surface_share: float | None
-) -> list[float]:
-    """The balance of text and statistics that predicts randomized outcomes best, for each subset.
+    def _resolved(self, surface_share: float) -> F:
+        if surface_share not in self._resolved_by_share:
+            self._progress(f"preparing {self._family.name}", 0.0)
+            self._resolved_by_share[surface_share] = self._family.resolve(self._data.at(surface_share))
+        return self._resolved_by_share[surface_share]
 
-    Judged by the experiment-only ridge at its best penalty, rows held out by context: it is a question of what the
-    outcome depends on, not of how much the log is believed, so every family gets the same answer.
-    """
-    if surface_share is not None or not material.log_blocks.has_text_and_dense:
-        return [0.0 if surface_share is None else surface_share] * len(subsets)
-    keys = [(seed, subset.tobytes()) for subset in subsets]
-    new = {key: subset for key, subset in zip(keys, subsets, strict=True) if key not in material.surface_shares}
-    if new:
-        material.surface_shares.update(zip(new, _compare_balances(material, list(new.values()), seed), strict=True))
-    return [material.surface_shares[key] for key in keys]
+    def _surface_shares(self, subsets: Sequence[IntArray]) -> list[float]:
+        if self._fixed_share is not None:
+            return [self._fixed_share] * len(subsets)
+        self._progress("choosing features", 0.0)
+        return self._data.choose_surface_shares(subsets, self._seed)
 
-
-def _compare_balances(material: StudyArrays, subsets: Sequence[IntArray], seed: int) -> list[float]:
-    candidates = [ExpOnly(penalty) for penalty in BALANCE_PENALTIES]
-    losses = []
-    for tried in SURFACE_SHARES:
-        sources = material.sources(tried)
-        prepared = ExpOnly.prepare(sources, candidates)
-        validation = Validation(by="sample", seed=seed)
-        tuned = tune_subsets(prepared, candidates, ExpOnly(), sources.experiment, subsets, validation)
-        losses.append([float(result.losses.min()) for result in tuned])
-    table = np.array(losses)  # (balances, subsets); NaN where a subset is too small to be cut
-    middle = len(SURFACE_SHARES) // 2
-    best = [middle if np.isnan(column).any() else int(np.argmin(column)) for column in table.T]
-    return [SURFACE_SHARES[at] for at in best]
+    def _report_progress(self, done: float) -> None:
+        self._progress(f"tuning {self._family.name}", done)

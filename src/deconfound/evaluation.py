@@ -28,8 +28,8 @@ from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, TableCounts
-from deconfound.reward import EVERY, FAMILIES, Auto, Family
-from deconfound.reward.auto.family import MAX_LOG_ROWS
+from deconfound.reward import FAMILIES, Family, family_by_name
+from deconfound.surface_share import StudyTrainingData
 from deconfound.value import (
     MIN_ROWS_PER_MODEL,
     Values,
@@ -115,7 +115,8 @@ def evaluate_families(  # noqa: PLR0913
     contexts = None if target is None else load_contexts(target)
     progress("reading texts", 0.0)
     with one_blas_thread():
-        material = StudyArrays.of(study, features or FeatureSpec())
+        material = StudyArrays.from_study(study, features or FeatureSpec())
+        data = StudyTrainingData(material)
         checked = check(study, seed=seed, level=level, target=contexts, material=material, progress=progress)
         weights = None if contexts is None else target_weights(material, study, contexts, seed)
         if weights is not None:
@@ -124,7 +125,7 @@ def evaluate_families(  # noqa: PLR0913
         results = []
         for each in named:
             refits = BOOTSTRAP_REFITS_THOROUGH if thorough else BOOTSTRAP_REFITS
-            fitted = cross_fit(material, each, FOLDS, seed, surface_share, progress, refits)
+            fitted = cross_fit(data, each, FOLDS, seed, surface_share, progress, refits)
             progress("comparing the models", 0.0)
             results.append(_result(study, material, fitted, aims))
     return tuple(results)
@@ -150,10 +151,7 @@ class _Aims:
 def _family(family: str | Family) -> Family:
     if not isinstance(family, str):
         return family
-    known: dict[str, type[Family]] = {each.name: each for each in EVERY}
-    if family not in known:
-        raise UsageError(f'There is no family "{family}"; choose {", ".join(known)}.')
-    return known[family]()
+    return family_by_name(family)()
 
 
 def _costs(study: Study, cost: Mapping[str, float]) -> FloatArray:
@@ -174,10 +172,10 @@ def _enough(study: Study) -> None:
 
 
 def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> Result:
-    trial, final, models = material.trial, fitted.final, study.models
+    trial, final, models = material.experiment, fitted.final, study.models
+    family = final.tuned.estimator
     unbiased, plain = _values(material, fitted, aims)
-    leaning = isinstance(final.tuned.estimator, Auto)
-    values = shrink_toward(unbiased, plain.estimate) if leaning else unbiased
+    values = shrink_toward(unbiased, plain.estimate) if family.shrinks_values else unbiased
     policy = _policy(material, fitted, unbiased, aims)
     logged = _logged(study)
     alone = experiment_only(models, trial.model, trial.outcome, trial.propensity, trial.cluster, weight=aims.weight)
@@ -186,14 +184,12 @@ def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims:
         direct=plain,
         experiment=alone,
         raw_log=logged,
-        recommendations=policy.recommend(material.cells, aims.level),
+        recommendations=policy.recommend(material.replay, aims.level),
         routing=_routing(material, fitted, aims),
         alarm=estimate_log_bias(logged, unbiased, aims.level),
-        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, leaning)),
-        choice=FittedFamily(
-            final.tuned.estimator, final.tuned.mode, final.surface_share, material.featurizer.psi_source
-        ),
-        trust=fitted.trust,
+        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, family)),
+        choice=FittedFamily(family, final.tuned.mode, final.surface_share, material.featurizer.psi_source),
+        attribution=fitted.attribution,
         counts={table.role: _counts(table, study) for table in (study.log, study.experiment, study.replay)},
         policy=policy,
         featurizer=material.featurizer,
@@ -210,36 +206,37 @@ def _logged(study: Study) -> Values:
     return raw_log(study.models, model, table["outcome"].to_numpy(), cluster)
 
 
-def _sampled(material: StudyArrays, automatic: bool) -> tuple[Finding, ...]:
+def _sampled(material: StudyArrays, family: Family) -> tuple[Finding, ...]:
     """What is left out of a log that is too long."""
-    rows = len(material.log_weight)
-    if not automatic or rows <= MAX_LOG_ROWS:
+    rows, limit = len(material.log.weight), family.max_log_rows
+    if limit is None or rows <= limit:
         return ()
     message = (
-        f"auto learns from a random {MAX_LOG_ROWS:,} of the log's {rows:,} different rows; all checks see all of them."
+        f"{family.name} learns from a random {limit:,} of the log's {rows:,} different rows; "
+        "all checks see all of them."
     )
     return (Finding("long log", "warn", message, "Nothing has to be done; --family cvci uses every row."),)
 
 
 def _values(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:
     """The unbiased values, and the reward's own."""
-    trial, cells = material.trial, material.cells
+    trial, cells = material.experiment, material.replay
     beyond = np.setdiff1d(np.arange(len(cells.contexts)), trial.context)
-    elsewhere = fitted.everywhere[beyond] if aims.may_look_elsewhere and len(beyond) else None
+    elsewhere = fitted.q_all_contexts[beyond] if aims.may_look_elsewhere and len(beyond) else None
     unbiased = tuned_doubly_robust(*_columns(material, fitted), elsewhere=elsewhere, weight=aims.weight)
     return unbiased, _direct(material, fitted, unbiased, aims)
 
 
 def _direct(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Values:
     """The reward's own values; their errors hold how far it moves with the experiment, and how far it is off."""
-    trial, surface_share = material.trial, fitted.final.surface_share
+    trial, replay = material.experiment, material.replay.rows(fitted.final.surface_share)
     weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
     power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
     refits, gaps = [], []
     for fit, rows in zip(
-        fitted.bootstrap_fits or [fitted.final.reward] * len(fitted.samples), fitted.samples, strict=True
+        fitted.bootstrap_fits or [fitted.final.reward] * len(fitted.bootstrap_rows), fitted.bootstrap_rows, strict=True
     ):
-        q = material.cells.q(fit, surface_share)[trial.context]
+        q = fit.mean_by_cell(replay)[trial.context]
         again = tuned_doubly_robust(*_columns(material, fitted, rows), weight=weight[rows], power=power)
         refits.append(np.average(q, axis=0, weights=weight))
         gaps.append(np.average(q[rows], axis=0, weights=weight[rows]) - again.estimate)
@@ -250,13 +247,13 @@ def _direct(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, a
 
 def _columns(material: StudyArrays, fitted: CrossFit[Family], rows: IntArray | slice = slice(None)) -> _Columns:
     """What ``powered``, ``cross_calibrated`` and ``routing`` all begin with, of some experiment rows."""
-    trial = material.trial
+    trial = material.experiment
     out_of_fold = (fitted.q[rows], trial.model[rows], trial.outcome[rows], fitted.prediction[rows])
     return (material.models, *out_of_fold, trial.propensity[rows], trial.cluster[rows])
 
 
 def _policy(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Policy:
-    trial, final, cells = material.trial, fitted.final, material.cells
+    trial, final, cells = material.experiment, fitted.final, material.replay
     counts = np.bincount(trial.context, aims.weight, len(cells.contexts)).astype(np.float64)
     if aims.may_look_elsewhere:
         counts[np.setdiff1d(np.arange(len(counts)), trial.context)] = 1.0
@@ -279,7 +276,7 @@ def _policy(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, a
 
 
 def _routing(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> RoutingGain:
-    columns, folds = _columns(material, fitted), group_folds(material.trial.together, FOLDS, aims.seed)
+    columns, folds = _columns(material, fitted), group_folds(material.experiment.fold_group, FOLDS, aims.seed)
     leads = cross_fitted_calibrated_q(*columns, folds=folds, weight=aims.weight)
     return routing_gain(*columns, leads=leads, weight=aims.weight, cost=aims.cost, level=aims.level)
 

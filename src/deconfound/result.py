@@ -11,10 +11,9 @@ from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.routing import RoutingGain
 from deconfound.errors import DataError, Problem
 from deconfound.features import Featurizer
-from deconfound.features.study_arrays import replayed
+from deconfound.features.study_arrays import ReplayArrays
 from deconfound.findings import Finding
-from deconfound.reward import Family
-from deconfound.reward.auto.attribution import Attribution
+from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
 from deconfound.value.log_bias import LogBias
@@ -58,7 +57,7 @@ class Result:
     alarm: LogBias  # how far the raw log can be believed
     findings: tuple[Finding, ...]
     choice: FittedFamily
-    trust: Attribution | None  # what an automatic answer is made of
+    attribution: Attribution | None  # shares of the sources, where the family has them
     counts: dict[str, TableCounts]  # log, experiment, replay
     policy: Policy
     featurizer: Featurizer
@@ -83,7 +82,7 @@ class Result:
         if not set(self._needs()) <= held:
             missing = ", ".join(sorted(set(self._needs()) - held))
             raise DataError([Problem(replay.source, f"there is no column {missing}", "The study was fitted on it.")])
-        cells = replayed(replay, self.models, self.featurizer)
+        cells = ReplayArrays.from_replay(replay, self.models, self.featurizer)
         return self.policy.recommend(cells, self.level)
 
     def _needs(self) -> tuple[str, ...]:

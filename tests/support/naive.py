@@ -1,7 +1,7 @@
-"""Naive twins: the formulas written down once more, dense and slow, with no kernel of the package.
+"""Naive twins: the formulas once more, dense and slow, without the package's linear algebra.
 
-Every fit is one least-squares problem on rows stacked one under the other: observations scaled by the root of their
-weight, then the penalty as rows of its own. The only things borrowed are ``Rows`` and the cutting of folds.
+Every fit is one least-squares problem on stacked rows: observations scaled by the root of their weight, then the
+penalty as additional rows. From the package come only ``Rows`` and the folds.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from deconfound.design import Fold, Rows, group_folds
 
 Array = NDArray[np.float64]
-PlanRow = tuple[Array, float]
+LinearFit = tuple[Array, float]
 
 
 def dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> PlanRow:
-    """Minimise sum weight (target - features'w - b)^2 + penalty w'w; the intercept goes free."""
+def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> LinearFit:
+    """Minimise sum weight (target - features'w - b)^2 + penalty w'w; the intercept is not penalized."""
     columns = features.shape[1]
     root = np.sqrt(weight)
     rows = np.column_stack([features, np.ones(len(features))]) * root[:, None]
@@ -34,7 +34,7 @@ def least_squares(features: Array, target: Array, weight: Array, penalty: float)
     return stacked[:-1], float(stacked[-1])
 
 
-def line(fit: PlanRow, features: Array) -> Array:
+def line(fit: LinearFit, features: Array) -> Array:
     return np.asarray(features @ fit[0] + fit[1])
 
 
@@ -42,7 +42,7 @@ def clip(values: Array) -> Array:
     return np.minimum(np.maximum(values, 0.0), 1.0)
 
 
-def bend(psi: Array, basis: str) -> Array:
+def basis_expansion(psi: Array, basis: str) -> Array:
     return psi if basis == "linear" else np.column_stack([psi, psi**2])
 
 
@@ -65,29 +65,29 @@ def representation_exp(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array
     return clip(line(fit, rows.require_psi()))
 
 
-def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> PlanRow:
+def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Array, Array]) -> LinearFit:
     (x_log, y_log, w_log), (x_exp, y_exp, w_exp) = log, experiment
     weight = np.concatenate([c.pooling * w_log / w_log.sum(), (1 - c.pooling) * w_exp / w_exp.sum()])
     return least_squares(np.vstack([x_log, x_exp]), np.concatenate([y_log, y_exp]), weight, c.penalty)
 
 
 def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
-    sides = [(dense(side.phi), side.require_outcome(), side.weight_or_ones) for side in (log, experiment)]
-    return clip(line(_pooled(c, *sides), dense(rows.phi)))
+    sources = [(dense(source.phi), source.require_outcome(), source.weights) for source in (log, experiment)]
+    return clip(line(_pooled(c, *sources), dense(rows.phi)))
 
 
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
-    sides = [
-        (side.require_psi(), side.require_outcome() - base(side), side.weight_or_ones) for side in (log, experiment)
+    sources = [
+        (source.require_psi(), source.require_outcome() - base(source), source.weights) for source in (log, experiment)
     ]
-    return clip(base(rows) + line(_pooled(c, *sides), rows.require_psi()))
+    return clip(base(rows) + line(_pooled(c, *sources), rows.require_psi()))
 
 
 def _correction(basis: str, c: Any, base: Callable[[Rows], Array], experiment: Rows) -> Callable[[Rows], Array]:
     bias = base(experiment) - experiment.require_outcome()
-    fit = least_squares(bend(experiment.require_psi(), basis), bias, experiment.weight_or_ones, c.penalty)
-    return lambda rows: line(fit, bend(rows.require_psi(), basis))
+    fit = least_squares(basis_expansion(experiment.require_psi(), basis), bias, experiment.weight_or_ones, c.penalty)
+    return lambda rows: line(fit, basis_expansion(rows.require_psi(), basis))
 
 
 def grounded(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
@@ -101,18 +101,18 @@ def grounded_linear(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 
 
 def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
-    """Four rows of sources and anchors, two unknowns."""
+    """Two sources and two anchors, two unknowns."""
     base = f_obs(log, c.log_penalty)
     direction = _correction(c.basis, c, base, experiment)
     pieces = [
         (
-            c.pooling * log.weight_or_ones / log.total_weight,
+            c.pooling * log.weight_or_ones / log.count,
             cross_fitted(log, c.log_penalty),
             direction(log),
             log.require_outcome(),
         ),
         (
-            (1 - c.pooling) * experiment.weight_or_ones / experiment.total_weight,
+            (1 - c.pooling) * experiment.weight_or_ones / experiment.count,
             base(experiment),
             direction(experiment),
             experiment.require_outcome(),
@@ -128,19 +128,19 @@ def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 
 
 def cross_fitted(log: Rows, penalty: float) -> Array:
-    """f_obs from the folds without a row's context; rows without a context count as one when they are equal."""
+    """f_obs from the folds without a row's context; without contexts, equal rows are one group."""
     group = equal_rows(log) if log.context is None else log.context
-    honest = np.full(len(log), np.nan)
+    cross_fitted_baseline = np.full(len(log), np.nan)
     for fold in group_folds(group, 5, seed=0):
-        honest[fold.held_out] = f_obs(log.take(fold.train), penalty)(log.take(fold.held_out))
-    return honest
+        cross_fitted_baseline[fold.held_out] = f_obs(log.take(fold.train), penalty)(log.take(fold.held_out))
+    return cross_fitted_baseline
 
 
 def equal_rows(rows: Rows) -> NDArray[np.int64]:
     """Number of the first row with the same phi and psi."""
-    seen: dict[bytes, int] = {}
+    first_row: dict[bytes, int] = {}
     both = np.ascontiguousarray(np.column_stack([dense(rows.phi), rows.require_psi()]) + 0.0)
-    return np.array([seen.setdefault(row.tobytes(), at) for at, row in enumerate(both)])
+    return np.array([first_row.setdefault(row.tobytes(), at) for at, row in enumerate(both)])
 
 
 TWINS: dict[str, Callable[[Any, Rows, Rows, Rows], Array]] = {
@@ -160,17 +160,15 @@ def predict(candidate: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 
 
 def tuned_losses(
-    candidates: Sequence[Any], log: Rows, experiment: Rows, cuts: Sequence[Fold], *, model_effect: bool
+    candidates: Sequence[Any], log: Rows, experiment: Rows, cuts: Sequence[Fold], *, by_model: bool
 ) -> Array:
-    """Refit every candidate in every fold from nothing and average the folds' losses."""
+    """Refit every candidate in every fold from scratch and average the losses over the folds."""
     losses = np.zeros((len(candidates), len(cuts)))
     for i, candidate in enumerate(candidates):
         for k, cut in enumerate(cuts):
             held_out = experiment.take(cut.held_out)
             error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.require_outcome()
-            losses[i, k] = (
-                model_loss(error, held_out) if model_effect else np.average(error**2, weights=held_out.weight_or_ones)
-            )
+            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weights)
     return np.asarray(losses.mean(axis=1))
 
 
@@ -180,6 +178,6 @@ def model_loss(error: Array, held_out: Rows) -> float:
     total = 0.0
     for model in set(held_out.model.tolist()):
         mine = held_out.model == model
-        weight = held_out.weight_or_ones[mine]
+        weight = held_out.weights[mine]
         total += weight.sum() * float(np.average(error[mine], weights=weight)) ** 2
-    return total / held_out.total_weight
+    return total / held_out.count

@@ -6,17 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from deconfound.reward import EVERY, Cvci, ExpOnly, Family, ObsOnly
+from deconfound.reward import Cvci, ExpOnly, ObsOnly, family_by_name
 from deconfound.reward.cvci import POOLINGS
 from deconfound_bench.entries import Contender
 from deconfound_bench.results import Cell
 
-KNOWN: dict[str, type[Family]] = {family.name: family for family in EVERY}
-
 
 def contender(name: str, cell: Cell) -> Contender:
     """A family by name, with the grid of its own or, for cvci, of this cell."""
-    return _pooled(cell) if name == Cvci.name else Contender.of(KNOWN[name]())
+    return _pooled(cell) if name == Cvci.name else Contender.of(family_by_name(name)())
 
 
 def _pooled(cell: Cell) -> Contender:

@@ -104,7 +104,7 @@ class Rewards:
         for fit in fits:
             baseline = None if fit.baseline is None else self._baseline(fit.baseline.coef)
             mine = None if fit.phi_coef is None else next(along)
-            rewards.append(fit.combine(baseline, mine, self.replayed.psi))
+            rewards.append(fit.predict_from_products(baseline, mine, self.replayed.psi))
         return rewards
 
     def _baseline(self, vector: FloatArray) -> FloatArray:
@@ -118,13 +118,15 @@ def compete(contest: Contest, contenders: Sequence[Contender], rows: int, seed: 
     """Tune, fit, cross-fit and mark every contender with the first ``rows`` rows of the experiment."""
     with one_blas_thread():
         inside, outside = Rewards(contest.trained), Rewards(contest.held_out)
-        entries = (enter(contest.sources, one, contest.context, rows, seed) for one in contenders)
+        sources = TrainingData(contest.sources.log, contest.sources.experiment.take(np.arange(rows)))
+        entries = (enter(sources, one, contest.context, rows, seed) for one in contenders)
         return [_mark(contest, entry, inside, outside) for entry in entries]
 
 
 def _mark(contest: Contest, entry: Entry, inside: Rewards, outside: Rewards) -> Mark:
     truth = contest.truth
-    q = entry.final.add_model_effect_to_matrix(outside.of([entry.final])[0][contest.held_out.row].mean(axis=2))
+    without_effect = outside.of([entry.final])[0][contest.held_out.row].mean(axis=2)
+    q = entry.final.add_model_effect(without_effect, np.arange(len(contest.models)))
     value = q.mean(axis=0)
     return Mark(
         entry.family.name,
@@ -152,7 +154,7 @@ def _doubly_robust(contest: Contest, entry: Entry, value: FloatArray, inside: Re
     rewards = inside.of([part.fit for part in entry.parts])
     for part, reward in zip(entry.parts, rewards, strict=True):
         shown = reward[contest.experiment_row[part.held_out]]
-        prediction[part.held_out] = part.fit.written_by(model[part.held_out], shown)
+        prediction[part.held_out] = part.fit.add_model_effect(shown, model[part.held_out])
     q, outcome = np.tile(value, (rows, 1)), experiment.require_outcome()[:rows]
     return doubly_robust(contest.models, q=q, model=model[:rows], outcome=outcome, prediction=prediction).estimate
 

@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from deconfound.design import IntArray, group_folds
-from deconfound.reward import Family, RewardFit, TrainingData, settled
+from deconfound.reward import Family, RewardFit, TrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
 
 FOLDS = 5  # of the cross-fitting behind doubly robust values
@@ -53,16 +53,15 @@ class Entry:
 
 
 def enter(sources: TrainingData, contender: Contender, context: IntArray, rows: int, seed: int) -> Entry:
-    """Tune on the first rows of the experiment, then fit to all of those and without each fold of them.
+    """Tune on the experiment of ``sources``, which has ``rows`` rows, then fit to all of it and without each fold.
 
-    As in the paper, hyperparameters are chosen once and kept in the folds. A family that does not learn from the
-    experiment has seen none of its rows, and one fit serves for all. What is factored depends on the whole
-    experiment, so that an entry has the same bits whichever other entries are asked for.
+    As in the paper, hyperparameters are chosen once and reused in the folds. A family that does not learn from the
+    experiment has seen none of its rows, and one fit serves for all.
     """
     start = perf_counter()
-    subset, known = np.arange(rows), sources.first(rows)
-    family, candidates = contender.family, tuple(settled(each, known) for each in contender.candidates)
-    prepared = type(family).prepare(known, candidates)
+    subset = np.arange(rows)
+    family, candidates = contender.family, tuple(each.resolve(sources) for each in contender.candidates)
+    prepared = type(family).prepare(sources, candidates)
     tuned = tune_subsets(prepared, candidates, family, sources.experiment, [subset], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, subset)
     folds = group_folds(context[subset], FOLDS, seed) if family.learns_from_experiment else ()

@@ -19,7 +19,6 @@ from deconfound.report.document import document, to_text
 from deconfound.report.recommendations_io import recommendation_text, write_recommendations
 from deconfound.report.text import comparison
 from deconfound.result import Result
-from deconfound.reward import Auto
 
 FOLDER, JSON, HTML = "", ".json", ".html"
 
@@ -114,7 +113,7 @@ def _results(study: Study, arguments: argparse.Namespace, features: FeatureSpec)
 
 
 def _families(name: str) -> Sequence[str]:
-    return (Auto.name, *PAPER_FAMILY_NAMES) if name == "all" else (name,)
+    return ("auto", *PAPER_FAMILY_NAMES) if name == "all" else (name,)
 
 
 def _features(arguments: argparse.Namespace) -> FeatureSpec:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FloatArray, Fold, IntArray
+from deconfound.design import FloatArray, Fold, IntArray, ReplayRows
 from deconfound.errors import UsageError
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.reward import RewardFit
@@ -84,7 +84,8 @@ def fit_calibration(  # noqa: PLR0913  (a study has these many columns, and call
     mine = (model >= 0) & (model < len(models))
     borne = _Borne.of((q - q.mean(axis=0))[mine], model[mine], outcome[mine], 1 / chance[mine], rows[mine])
     slope = float(np.clip(borne.slope, 0.0, 1.0))
-    final = cells.q(reward, surface_share)
+    replay = cells.rows(surface_share)
+    final = reward.mean_by_cell(replay)
     average = np.average(final, axis=0, weights=weight)
     return Calibration(
         centre=_centre(values, average),
@@ -92,7 +93,9 @@ def fit_calibration(  # noqa: PLR0913  (a study has these many columns, and call
         slope=slope,
         slope_error=borne.error,
         noise=_noise(
-            cells, reward.shown(cells.rows(surface_share)), (final - final.mean(axis=1, keepdims=True)).var(axis=0)
+            replay,
+            reward.predict_without_model_effect(replay.distinct),
+            (final - final.mean(axis=1, keepdims=True)).var(axis=0),
         ),
         unseen=unseen * borne.rest,
         df=np.minimum(values.df_or_inf, borne.df),
@@ -174,13 +177,13 @@ def _left(taken: FloatArray, column: FloatArray) -> FloatArray:
     return np.asarray(column - taken @ np.linalg.lstsq(taken, column, rcond=None)[0])
 
 
-def _noise(cells: ReplayArrays, reward: FloatArray, otherwise: FloatArray) -> FloatArray:
+def _noise(replay: ReplayRows, reward: FloatArray, otherwise: FloatArray) -> FloatArray:
     """Variance of the reward between draws of one context (k,).
 
     A model with one draw everywhere hides it; ``otherwise``, the variance between contexts, then stands for it.
     """
-    draws, mean = cells.draws(), cells.average(reward)
-    apart = (reward[cells.blocks.row_index] - mean[cells.context, cells.model]) ** 2
+    draws, mean = replay.draw_counts(), replay.mean_over_draws(reward)
+    apart = (reward[replay.row_index] - mean[replay.context, replay.model]) ** 2
     spare = (draws - (draws > 0)).sum(axis=0)
-    total = np.bincount(cells.model, weights=apart, minlength=cells.models)
+    total = np.bincount(replay.model, weights=apart, minlength=replay.n_models)
     return np.where(spare > 0, total / np.maximum(spare, 1.0), otherwise)

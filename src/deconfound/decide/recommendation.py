@@ -66,10 +66,11 @@ class Policy:
         """
         check_level(level)
         price = cost_vector(self.models, self.cost)
-        q = cells.q(self.reward, self.surface_share)
-        refits = [cells.q(fit, self.surface_share) for fit in self.bootstrap_fits]
+        replay = cells.rows(self.surface_share)
+        q = self.reward.mean_by_cell(replay)
+        refits = [fit.mean_by_cell(replay) for fit in self.bootstrap_fits]
         known = self.calibration or Calibration.trusting(len(self.models))
-        leads = _Leads.of(q, refits, self.covariance, known, price, cells.draws())
+        leads = _Leads.of(q, refits, self.covariance, known, price, replay.draw_counts())
         return tuple(self._one(cells.contexts[i], q[i], leads, i, level) for i in range(len(q)))
 
     def _one(self, context_id: str, q: FloatArray, leads: _Leads, at: int, level: float) -> Recommendation:

@@ -3,6 +3,7 @@
 from deconfound.design.arrays import BoolArray, FloatArray, IntArray
 from deconfound.design.folds import Fold, connected_groups, group_folds
 from deconfound.design.matrix import ColumnCovariance, EigenPairs, FeatureMatrix, GramOperator, stack
+from deconfound.design.replay_rows import ReplayRows
 from deconfound.design.rows import UNKNOWN_MODEL, Rows, merge_duplicate_rows, unanimous_code
 from deconfound.design.storage import CsrMatrix, DenseMatrix, RawMatrix, csr_inner_products, feature_matrix
 
@@ -19,6 +20,7 @@ __all__ = [
     "GramOperator",
     "IntArray",
     "RawMatrix",
+    "ReplayRows",
     "Rows",
     "connected_groups",
     "csr_inner_products",

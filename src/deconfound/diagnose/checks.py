@@ -39,7 +39,7 @@ def check(
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
     if material is None:
         progress("reading texts", 0.0)
-        material = StudyArrays.of(study, FeatureSpec())
+        material = StudyArrays.from_study(study, FeatureSpec())
     known = material
     stages: tuple[tuple[str, Callable[[], tuple[Finding, ...]]], ...] = (
         ("looking for constants, copies and leaks", lambda: sanity(study)),

@@ -92,7 +92,7 @@ def described(outcome: FloatArray) -> str:
 def direction(study: Study, material: StudyArrays, seed: int, level: float) -> Finding:
     """Whether what goes with a high outcome in the log goes with a low one in the experiment, within models."""
     name = "outcome direction"
-    trial, blocks = material.trial, material.log_blocks
+    trial, blocks = material.experiment, material.log.blocks
     if blocks.dense is None or trial.blocks.dense is None or len(trial.outcome) < FEWEST_ROWS:
         message = "Too little is known of the outputs to see whether both sources call the same outputs good."
         return Finding(name, "cannot tell", message, "Keep the surface statistics on.", assumption="A3")

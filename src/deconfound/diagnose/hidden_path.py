@@ -48,13 +48,13 @@ def hidden_path(material: StudyArrays, study: Study, seed: int, level: float) ->
 def compare_log(material: StudyArrays, study: Study, seed: int) -> Telling | None:
     """The log's outputs against replay, on the contexts that were replayed."""
     table = study.log.arrow
-    context = _places(table["context_id"], material.cells.contexts)
+    context = _places(table["context_id"], material.replay.contexts)
     model = _places(table["model"], material.models)
-    return tell_apart(beside_replay(material, material.log_blocks, context, model, seed), seed)
+    return tell_apart(beside_replay(material, material.log.blocks, context, model, seed), seed)
 
 
 def _untested(material: StudyArrays, study: Study) -> Finding:
-    ids = pa.array(material.cells.contexts, pa.string())
+    ids = pa.array(material.replay.contexts, pa.string())
     shared = int(pc.sum(pc.is_in(pc.unique(study.log.arrow["context_id"]), value_set=ids)).as_py() or 0)
     message = (
         f"{shared:,} of the log's contexts were replayed, and {FEWEST} cells of one context and one model are the "

@@ -22,10 +22,10 @@ def beside_replay(
     If a model writes as it did then, the row's output is one more draw of its cell and may change places with any
     other. ``context`` and ``model`` place every row of the source among the cells; rows outside them are left out.
     """
-    cells = material.cells
-    placed = np.flatnonzero((context >= 0) & (model >= 0) & (model < cells.models))
-    own = context[placed] * cells.models + model[placed]
-    drawn = cells.context * cells.models + cells.model
+    cells = material.replay
+    placed = np.flatnonzero((context >= 0) & (model >= 0) & (model < cells.n_models))
+    own = context[placed] * cells.n_models + model[placed]
+    drawn = cells.context * cells.n_models + cells.model
     stratum = np.concatenate([own, drawn])
     group = np.arange(len(stratum)) < len(own)
     kept = thinned(group, stratum, seed)
@@ -37,7 +37,7 @@ def beside_replay(
     if blocks.dense is not None and cells.blocks.dense is not None:
         dense = np.vstack([blocks.dense[index[0]], cells.blocks.dense[index[1]]])
     stratum, group = stratum[kept], group[kept]
-    return Sample(text, dense, group, stratum, stratum // cells.models, stratum % cells.models)
+    return Sample(text, dense, group, stratum, stratum // cells.n_models, stratum % cells.n_models)
 
 
 def in_words(telling: Telling, whose: str, models: tuple[str, ...], level: float) -> str:

@@ -40,7 +40,7 @@ def replay_validity(material: StudyArrays, seed: int, level: float) -> tuple[Fin
 
 def compare_experiment(material: StudyArrays, seed: int) -> Telling | None:
     """The experiment's outputs against replay of the same context by the same model."""
-    trial = material.trial
+    trial = material.experiment
     return tell_apart(beside_replay(material, trial.blocks, trial.context, trial.model, seed), seed)
 
 
@@ -98,12 +98,12 @@ def _verdict(support: Support, models: int, level: float) -> Verdict:
 
 def supports(material: StudyArrays, seed: int) -> tuple[Support, ...]:
     """For each model with enough experiment rows, the share of replayed outputs outside their support."""
-    trial, cells = material.trial, material.cells
+    trial, cells = material.experiment, material.replay
     rng = np.random.default_rng(seed)
-    _, first = np.unique(cells.context * cells.models + cells.model, return_index=True)
+    _, first = np.unique(cells.context * cells.n_models + cells.model, return_index=True)
     first = first[np.isin(cells.context[first], trial.context)]
     found = []
-    for code in range(cells.models):
+    for code in range(cells.n_models):
         own = _some(np.flatnonzero(trial.model == code), MAX_REFERENCE, rng)
         drawn = _some(first[cells.model[first] == code], MAX_LOOKED_AT, rng)
         if len(np.unique(trial.context[own])) < FEWEST:
@@ -140,13 +140,13 @@ def _some(index: IntArray, count: int, rng: np.random.Generator) -> IntArray:
 
 
 def _complete(material: StudyArrays) -> Finding:
-    cells = material.cells
-    draws = np.bincount(cells.context * cells.models + cells.model, minlength=len(cells.contexts) * cells.models)
-    lacking = int((draws.reshape(-1, cells.models) == 0).any(axis=1).sum())
+    cells = material.replay
+    draws = np.bincount(cells.context * cells.n_models + cells.model, minlength=len(cells.contexts) * cells.n_models)
+    lacking = int((draws.reshape(-1, cells.n_models) == 0).any(axis=1).sum())
     held = draws[draws > 0]
     few, many = int(held.min()), int(held.max())
     short = int((held < many).sum())
-    check, number = "replay draws", (lacking * cells.models + short) / len(draws)
+    check, number = "replay draws", (lacking * cells.n_models + short) / len(draws)
     if not lacking and few == many:
         message = f"Every model was replayed on every context, {pluralize(few, 'draw')} each."
         return Finding(check, "pass", message, number=0.0, assumption="A2")

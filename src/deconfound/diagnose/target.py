@@ -76,11 +76,11 @@ def reweight(experiment: FloatArray, target: FloatArray, seed: int, block: IntAr
 
 
 def target_weights(material: StudyArrays, study: Study, target: pa.Table, seed: int) -> Weights | None:
-    """Weights for the experiment's rows in the order of ``material.trial``; None where nothing describes contexts."""
+    """Weights for the rows of ``material.experiment``, in their order; None where nothing describes contexts."""
     columns = columns_of_contexts(study)
     if not (study.has_text or columns):
         return None
-    ids = pa.array([material.cells.contexts[code] for code in material.trial.context], pa.string())
+    ids = pa.array([material.replay.contexts[code] for code in material.experiment.context], pa.string())
     table = study.experiment.arrow
     rows = table.take(pc.index_in(ids, value_set=table["context_id"].combine_chunks()))
     wanted = read_target(study, target, columns)

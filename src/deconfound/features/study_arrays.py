@@ -1,152 +1,148 @@
-"""A study as numbers: rows of log, experiment and replay at any balance of text and statistics."""
+"""A study as numbers: rows of log, experiment and replay at any share of surface statistics in phi."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Replay, Study
+from deconfound.data import Log, Replay, Study
 from deconfound.data.encode import encode
-from deconfound.design import FloatArray, IntArray, Rows, connected_groups, unanimous_code
-from deconfound.features import FeatureBlocks, FeatureSpec, Featurizer
-from deconfound.reward import RewardFit, TrainingData
+from deconfound.design import FloatArray, IntArray, ReplayRows, Rows, connected_groups, unanimous_code
+from deconfound.features.blocks import FeatureBlocks
+from deconfound.features.featurizer import FeatureSpec, Featurizer
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayArrays:
-    """The replay's rows, placed by context and model."""
+class LogArrays:
+    """The log's distinct rows; equal rows are merged, with the mean of their outcomes."""
 
     blocks: FeatureBlocks
-    contexts: tuple[str, ...]  # context ids, sorted
-    context: IntArray  # (n,) into contexts
-    model: IntArray  # (n,) into the models
-    models: int
-    made: dict[float, Rows] = field(default_factory=dict)
+    outcome: FloatArray  # (u,) mean over equal rows
+    weight: FloatArray  # (u,) number of equal rows
+    context: IntArray  # (u,)
+    model: IntArray  # (u,) as in the experiment; unknown where several models wrote the same output
 
     @classmethod
-    def of(cls, table: pa.Table, models: tuple[str, ...], featurizer: Featurizer) -> ReplayArrays:
-        """Place every row of a replay table whose models are all known."""
-        ids, context = encode(table["context_id"], None)
-        _, model = encode(table["model"], models)
-        return cls(featurizer.blocks(table), ids, context, model, len(models))
-
-    def rows(self, surface_share: float) -> Rows:
-        """The distinct replayed rows as features, made once a balance."""
-        if surface_share not in self.made:
-            self.made[surface_share] = Rows(self.blocks.phi(surface_share), psi=self.blocks.psi)
-        return self.made[surface_share]
-
-    def q(self, reward: RewardFit, surface_share: float) -> FloatArray:
-        """q (contexts, models): the reward averaged over the draws of each cell."""
-        return reward.add_model_effect_to_matrix(self.average(reward.shown(self.rows(surface_share))))
-
-    def draws(self) -> FloatArray:
-        """Draws of each cell (contexts, models)."""
-        count = np.bincount(self.context * self.models + self.model, minlength=len(self.contexts) * self.models)
-        return count.reshape(-1, self.models).astype(np.float64)
-
-    def average(self, reward: FloatArray) -> FloatArray:
-        """The reward of distinct rows (u,) averaged over the draws of each cell (contexts, models)."""
-        cell = self.context * self.models + self.model
-        total = np.bincount(cell, weights=reward[self.blocks.row_index], minlength=len(self.contexts) * self.models)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total.reshape(-1, self.models) / self.draws())
+    def from_log(cls, log: Log, blocks: FeatureBlocks, models: tuple[str, ...]) -> LogArrays:
+        """Merge the rows that ``blocks`` found to be equal; model codes are positions in ``models``."""
+        weight = np.bincount(blocks.row_index).astype(np.float64)
+        outcome = np.bincount(blocks.row_index, weights=log.arrow["outcome"].to_numpy()) / weight
+        _, context = encode(log.arrow["context_id"], None)
+        context_of_row = np.empty(len(weight), dtype=np.int64)
+        context_of_row[blocks.row_index[::-1]] = context[::-1]  # the first of equal rows is written last
+        model = unanimous_code(encode(log.arrow["model"], models)[1], blocks.row_index)
+        return cls(blocks, outcome, weight, context_of_row, model)
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentArrays:
-    """The experiment's columns beside its features, rows in an order that the file's order cannot change."""
+    """The experiment's columns and features, in a row order that does not depend on the order in the file."""
 
     blocks: FeatureBlocks
-    outcome: FloatArray
-    model: IntArray  # into study.models, then study.uncompared_models
-    context: IntArray  # into the cells' contexts
-    cluster: IntArray  # rows that share their luck: the given clusters, or else the contexts
-    propensity: FloatArray  # of the model drawn
-    together: IntArray  # groups of rows of one context or one cluster, for folds
+    outcome: FloatArray  # (n,)
+    model: IntArray  # (n,) into study.models, then study.uncompared_models
+    context: IntArray  # (n,) into the replay's contexts
+    cluster: IntArray  # (n,) rows with correlated noise: the given clusters, or else the contexts
+    propensity: FloatArray  # (n,) of the assigned model
+    fold_group: IntArray  # (n,) rows that share a context or a cluster, as far as folds can respect both
+
+    @classmethod
+    def from_study(cls, study: Study, featurizer: Featurizer, contexts: tuple[str, ...]) -> ExperimentArrays:
+        """Encode the experiment; ``contexts`` are the replay's."""
+        table = _canonical_order(study.experiment.arrow)
+        _, model = encode(table["model"], (*study.models, *study.uncompared_models))
+        _, context = encode(table["context_id"], contexts)
+        cluster = encode(table["cluster"], None)[1] if "cluster" in table.column_names else context
+        if "propensity" in table.column_names:
+            propensity = table["propensity"].to_numpy()
+        else:
+            propensity = np.full(len(model), 1.0 / _n_assignable_models(study))
+        outcome, fold_group = table["outcome"].to_numpy(), connected_groups(context, cluster)
+        return cls(featurizer.blocks(table), outcome, model, context, cluster, propensity, fold_group)
+
+
+class ReplayArrays:
+    """The replay's draws by context and model; features are computed once per surface share."""
+
+    def __init__(
+        self, blocks: FeatureBlocks, contexts: tuple[str, ...], context: IntArray, model: IntArray, n_models: int
+    ) -> None:
+        self.blocks = blocks
+        self.contexts = contexts  # context ids, sorted
+        self.context = context  # (n,) into contexts
+        self.model = model  # (n,) into the models
+        self.n_models = n_models
+        self._rows_by_share: dict[float, ReplayRows] = {}
+
+    @classmethod
+    def from_replay(cls, replay: Replay, models: tuple[str, ...], featurizer: Featurizer) -> ReplayArrays:
+        """Encode the rows of these models; the replay may be of other contexts than the study's."""
+        table = replay.for_models(models).arrow
+        contexts, context = encode(table["context_id"], None)
+        _, model = encode(table["model"], models)
+        return cls(featurizer.blocks(table), contexts, context, model, len(models))
+
+    def rows(self, surface_share: float) -> ReplayRows:
+        """The draws with phi at this share."""
+        if surface_share not in self._rows_by_share:
+            distinct = Rows(self.blocks.phi(surface_share), psi=self.blocks.psi)
+            n_contexts, row_index = len(self.contexts), self.blocks.row_index
+            rows = ReplayRows(distinct, row_index, self.context, self.model, n_contexts, self.n_models)
+            self._rows_by_share[surface_share] = rows
+        return self._rows_by_share[surface_share]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyArrays:
-    """Everything numerical of a study; sources and factorizations are made once a balance."""
+    """Everything numerical of a study."""
 
     models: tuple[str, ...]
     featurizer: Featurizer
-    log_blocks: FeatureBlocks
-    log_outcome: FloatArray  # (u,) mean outcome of each distinct log row
-    log_weight: FloatArray  # (u,) log rows it stands for
-    log_context: IntArray  # (u,)
-    log_model: IntArray  # (u,) as in the trial; unknown where several models wrote the same
-    trial: ExperimentArrays
-    cells: ReplayArrays
-    made: dict[float, TrainingData] = field(default_factory=dict)
-    surface_shares: dict[tuple[int, bytes], float] = field(default_factory=dict)  # chosen, by seed and subset
+    log: LogArrays
+    experiment: ExperimentArrays
+    replay: ReplayArrays
 
     @classmethod
-    def of(cls, study: Study, features: FeatureSpec) -> StudyArrays:
-        """Featurize a study; the featurizer is fitted on its log."""
-        featurizer, log = features.fit_transform_log(study.log, (study.experiment, study.replay))
-        weight = np.bincount(log.row_index).astype(np.float64)
-        outcome = np.bincount(log.row_index, weights=study.log.arrow["outcome"].to_numpy()) / weight
-        _, context = encode(study.log.arrow["context_id"], None)
-        first = np.empty(len(weight), dtype=np.int64)
-        first[log.row_index[::-1]] = context[::-1]
-        cells = ReplayArrays.of(study.replay.arrow, study.models, featurizer)
-        trial = _trial(study, featurizer, cells)
-        model = unanimous_code(
-            encode(study.log.arrow["model"], (*study.models, *study.uncompared_models))[1], log.row_index
+    def from_study(cls, study: Study, features: FeatureSpec) -> StudyArrays:
+        """Compute the features of all three tables; the featurizer is fitted to the log."""
+        featurizer, blocks = features.fit_transform_log(study.log, (study.experiment, study.replay))
+        log = LogArrays.from_log(study.log, blocks, (*study.models, *study.uncompared_models))
+        replay = ReplayArrays.from_replay(study.replay, study.models, featurizer)
+        experiment = ExperimentArrays.from_study(study, featurizer, replay.contexts)
+        return cls(study.models, featurizer, log, experiment, replay)
+
+    @property
+    def has_surface_share(self) -> bool:
+        """Whether phi has both text and surface statistics, so that a share between them has a meaning."""
+        return self.log.blocks.has_text_and_dense
+
+    def log_rows(self, surface_share: float) -> Rows:
+        """The log with phi at this share."""
+        log = self.log
+        return Rows(log.blocks.phi(surface_share), log.blocks.psi, log.outcome, log.model, log.weight, log.context)
+
+    def experiment_rows(self, surface_share: float) -> Rows:
+        """The experiment with phi at this share."""
+        experiment, blocks = self.experiment, self.experiment.blocks
+        return Rows(
+            blocks.phi(surface_share)[blocks.row_index],
+            None if blocks.psi is None else blocks.psi[blocks.row_index],
+            experiment.outcome,
+            experiment.model,
+            context=experiment.context,
         )
-        return cls(study.models, featurizer, log, outcome, weight, first, model, trial, cells)
-
-    def sources(self, surface_share: float) -> TrainingData:
-        """Log and experiment with phi at this balance."""
-        if surface_share not in self.made:
-            log, trial = self.log_blocks, self.trial
-            self.made[surface_share] = TrainingData(
-                Rows(
-                    log.phi(surface_share), log.psi, self.log_outcome, self.log_model, self.log_weight, self.log_context
-                ),
-                Rows(
-                    trial.blocks.phi(surface_share)[trial.blocks.row_index],
-                    None if trial.blocks.psi is None else trial.blocks.psi[trial.blocks.row_index],
-                    trial.outcome,
-                    trial.model,
-                    context=trial.context,
-                ),
-            )
-        return self.made[surface_share]
 
 
-def _trial(study: Study, featurizer: Featurizer, cells: ReplayArrays) -> ExperimentArrays:
-    table = _ordered(study.experiment.arrow)
-    names = (*study.models, *study.uncompared_models)
-    _, model = encode(table["model"], names)
-    _, context = encode(table["context_id"], cells.contexts)
-    columns = table.column_names
-    cluster = encode(table["cluster"], None)[1] if "cluster" in columns else context
-    if "propensity" in columns:
-        propensity = table["propensity"].to_numpy()
-    else:
-        propensity = np.full(len(model), 1.0 / _drawn_from(study))
-    outcome, together = table["outcome"].to_numpy(), connected_groups(context, cluster)
-    return ExperimentArrays(featurizer.blocks(table), outcome, model, context, cluster, propensity, together)
-
-
-def _drawn_from(study: Study) -> int:
-    """Models the experiment drew from when nothing is declared: all candidates, and all others that occur in it."""
+def _n_assignable_models(study: Study) -> int:
+    """Models that the experiment could assign if no propensity is declared: the candidates and all that occur in it."""
     return len(set(study.models) | study.experiment.unique_values("model"))
 
 
-def _ordered(table: pa.Table) -> pa.Table:
-    """Rows sorted by what they hold and not by the models' names, so that neither file order nor names matter."""
+def _canonical_order(table: pa.Table) -> pa.Table:
+    """Rows sorted by content other than the models' names, so that neither file order nor names matter."""
     keys = [name for name in ("context_id", "output", "outcome", "cluster") if name in table.column_names]
     keys += sorted(name for name in table.column_names if name.startswith("feature_"))
     return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))
-
-
-def replayed(replay: Replay, models: tuple[str, ...], featurizer: Featurizer) -> ReplayArrays:
-    """Cells of a replay that came after the study, for recommendations on new contexts."""
-    return ReplayArrays.of(replay.for_models(models).arrow, models, featurizer)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.data import Experiment, Study
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError
@@ -82,29 +81,21 @@ def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evide
 
 
 def _seen(history: LogAndReplay, seed: int) -> Seen:
-    study = _study(history)
-    featurizer, blocks = FeatureSpec().fit_transform_log(study.log)
-    cells = ReplayArrays.of(history.replay.arrow, history.models, featurizer)
+    log, models = history.log, history.models
+    features = FeatureSpec()
+    featurizer, blocks = features.fit_transform_log(log)
+    cells = ReplayArrays.from_replay(history.replay, models, featurizer)
     outcome = history.log.arrow["outcome"].to_numpy()
-    _, model = encode(history.log.arrow["model"], (*study.models, *study.uncompared_models))
+    _, model = encode(history.log.arrow["model"], (*models, *sorted(log.unique_values("model").difference(models))))
     _, context = encode(history.log.arrow["context_id"], None)
     rows, kept = _distinct(blocks, outcome, context, seed)
     prediction = _held_out(rows, seed)
-    q = cells.q(ObsOnly().fit(rows, rows), BALANCE if blocks.has_text_and_dense else 0.0)
+    q = ObsOnly().fit(rows, rows).mean_by_cell(cells.rows(BALANCE if blocks.has_text_and_dense else 0.0))
     place = np.full(int(blocks.row_index.max()) + 1, -1)
     place[kept] = np.arange(len(kept))
     at = place[blocks.row_index]
     inside = at >= 0
     return Seen(model[inside], outcome[inside], prediction[at[inside]], q)
-
-
-def _study(history: LogAndReplay) -> Study:
-    """The features are learned from the log alone, so an experiment without rows does."""
-    log = history.log
-    names = [name for name in log.arrow.column_names if not name.startswith("label_")]
-    nothing = Experiment(log.arrow.select(names).slice(0, 0), "experiment")
-    others = tuple(sorted(log.unique_values("model").difference(history.models)))
-    return Study(log, nothing, history.replay, history.models, others, ())
 
 
 def _distinct(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, seed: int) -> tuple[Rows, IntArray]:

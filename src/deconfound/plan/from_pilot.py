@@ -21,6 +21,7 @@ from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
 from deconfound.plan.widths import choice_cost
 from deconfound.progress import Progress
 from deconfound.reward import Auto, Family
+from deconfound.surface_share import StudyTrainingData
 from deconfound.value import tuned_doubly_robust
 from deconfound.value.small_sample import ROUNDING, Shares, moderated, skewness
 
@@ -44,9 +45,9 @@ def from_study(study: Study, family: Family | None, seed: int, progress: Progres
     """Cross-fit a reward as ``evaluate`` does and see what it leaves unexplained."""
     with one_blas_thread():
         progress("reading texts", 0.0)
-        material = StudyArrays.of(study, FeatureSpec())
-        fitted = cross_fit(material, family or Auto(), FOLDS, seed, None, progress)
-    trial = material.trial
+        material = StudyArrays.from_study(study, FeatureSpec(source="text" if study.has_text else "columns"))
+        fitted = cross_fit(StudyTrainingData(material), family or Auto(), FOLDS, seed, None, progress)
+    trial = material.experiment
     pilot = Pilot(fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster)
     return from_pilot(study.models, pilot, study.experiment.source)
 

@@ -1,4 +1,4 @@
-"""Routing, alarm, trust and calibration as JSON, and back."""
+"""Routing, alarm, attribution and calibration as JSON, and back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from deconfound.decide.calibration import Calibration
 from deconfound.decide.routing import RoutingGain
-from deconfound.reward import VarianceComponents
-from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES, Attribution
+from deconfound.design import FloatArray
+from deconfound.report.attribution_text import explain_log_weight
+from deconfound.reward import Attribution, VarianceComponents
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value.log_bias import LogBias, ModelBias
 
 
@@ -26,29 +28,31 @@ def plain(value: Any) -> Any:  # noqa: ANN401  (any nesting of numbers, texts an
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def trust_document(trust: Attribution | None) -> dict[str, Any] | None:
-    """Shares and their spread by source and view, and why."""
-    if trust is None:
+def attribution_document(attribution: Attribution | None) -> dict[str, Any] | None:
+    """Shares and their bootstrap standard deviations by source and view, and what they mean for the log."""
+    if attribution is None:
         return None
     return {
-        "shares": {
-            s: dict(zip(FEATURE_VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.shares, strict=True)
-        },
-        "spread": {
-            s: dict(zip(FEATURE_VIEWS, plain(row), strict=True)) for s, row in zip(SOURCES, trust.spread, strict=True)
-        },
-        "parts": asdict(trust.parts),
-        "log_bias": trust.log_bias,
-        "reason": trust.reason,
+        "shares": _by_source(attribution.shares),
+        "bootstrap_sd": _by_source(attribution.bootstrap_sd),
+        "variance_components": asdict(attribution.variance_components),
+        "log_bias_sd": attribution.log_bias_sd,
+        "explanation": explain_log_weight(attribution),
     }
 
 
-def read_trust(stored: dict[str, Any] | None) -> Attribution | None:
-    """``trust_document`` backwards."""
+def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
+    """``attribution_document`` backwards."""
     if stored is None:
         return None
-    shares, spread = (_table(stored[name]) for name in ("shares", "spread"))
-    return Attribution(shares, spread, VarianceComponents(**stored["parts"]))
+    shares, bootstrap_sd = (_table(stored[name]) for name in ("shares", "bootstrap_sd"))
+    return Attribution(shares, bootstrap_sd, VarianceComponents(**stored["variance_components"]))
+
+
+def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:
+    return {
+        source: dict(zip(FEATURE_VIEWS, plain(row), strict=True)) for source, row in zip(SOURCES, table, strict=True)
+    }
 
 
 def _table(stored: dict[str, dict[str, float | None]]) -> Any:  # noqa: ANN401

@@ -13,7 +13,7 @@ import numpy as np
 
 from deconfound import __version__
 from deconfound.design import FloatArray
-from deconfound.report.beliefs import alarm_document, routing_document, trust_document
+from deconfound.report.beliefs import alarm_document, attribution_document, routing_document
 from deconfound.result import Result
 from deconfound.value import Values
 
@@ -39,12 +39,12 @@ def document(result: Result) -> dict[str, Any]:
         "contrasts": [{**finite(asdict(c)), "told_apart": c.significant} for c in result.contrasts()],
         "choice": {
             "family": choice.estimator.name,
-            "hyperparameters": asdict(choice.estimator),  # type: ignore[call-overload]
+            "hyperparameters": choice.estimator.to_document(),
             "mode": choice.mode,
             "surface_share": choice.surface_share,
             "psi_source": choice.psi_source,
         },
-        "trust": trust_document(result.trust),
+        "attribution": attribution_document(result.attribution),
         "routing": routing_document(result.routing),
         "alarm": alarm_document(result.alarm),
         "counts": {name: asdict(counts) for name, counts in result.counts.items()},

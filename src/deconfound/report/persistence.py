@@ -12,21 +12,21 @@ import numpy as np
 
 from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.design import FloatArray
-from deconfound.errors import DataError, Problem
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer, load_featurizer, save_featurizer
 from deconfound.findings import Finding
 from deconfound.linalg import Linear
 from deconfound.report.beliefs import (
     calibration_arrays,
     read_alarm,
+    read_attribution,
     read_calibration,
     read_routing,
-    read_trust,
 )
 from deconfound.report.document import SCHEMA, read_values, write_json
 from deconfound.report.text import VALUES
 from deconfound.result import FittedFamily, Result, TableCounts
-from deconfound.reward import EVERY, Auto, Basis, Family, RewardFit, VarianceComponents
+from deconfound.reward import Basis, Family, RewardFit, family_by_name
 
 
 def save(result: Result, directory: Path) -> None:
@@ -54,7 +54,7 @@ def load(directory: Path) -> Result:
         return _result(stored, known, load_featurizer(directory))
     except FileNotFoundError as error:
         raise _unusable(Path(error.filename), "there is no such file") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, UsageError, zipfile.BadZipFile) as error:
         raise _unusable(where, f"it is not a saved result ({type(error).__name__})") from error
 
 
@@ -72,7 +72,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         counts={name: _counts(row) for name, row in stored["counts"].items()},
         routing=read_routing(stored["routing"]),
         alarm=read_alarm(stored["alarm"]),
-        trust=read_trust(stored["trust"]),
+        attribution=read_attribution(stored["attribution"]),
         policy=Policy(
             models,
             choice["surface_share"],
@@ -89,11 +89,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
 
 
 def _family(choice: dict[str, Any]) -> Family:
-    if choice["family"] == Auto.name:
-        return Auto(VarianceComponents(**choice["hyperparameters"]["parts"]))
-    known: dict[str, Any] = {family.name: family for family in EVERY}
-    family: Family = known[choice["family"]](**choice["hyperparameters"])
-    return family
+    return family_by_name(choice["family"]).from_document(choice["hyperparameters"])
 
 
 def _counts(row: dict[str, Any]) -> TableCounts:

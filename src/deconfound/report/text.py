@@ -10,14 +10,13 @@ import numpy as np
 
 from deconfound.diagnose.target import CHECK as OVERLAP
 from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, text_table
+from deconfound.report.attribution_text import attribution_paragraph
 from deconfound.report.document import recommended
 from deconfound.report.findings_text import luck, refusal
 from deconfound.result import Result
-from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
 from deconfound.value.log_bias import LogBias
 
-VISIBLE = 0.005  # a share that is not printed as zero
 FEW_PAIRS = 6  # more are shown by their places
 NOTES = "To know"  # head of the findings
 VALUES = ("values", "direct", "experiment", "raw_log")
@@ -36,7 +35,7 @@ def paragraphs(result: Result) -> list[str]:
         _answer(result),
         _apart(result),
         _routing(result),
-        _trust(result),
+        "" if result.attribution is None else attribution_paragraph(result.attribution),
         _basis(result),
         _findings(result),
     )
@@ -145,20 +144,6 @@ def _routing(result: Result) -> str:
     return f"{result.routing.sentence}\n{named}"
 
 
-def _trust(result: Result) -> str:
-    trust = result.trust
-    if trust is None:
-        return ""
-    cells = []
-    for source, part in zip(SOURCES, 100 * trust.shares, strict=True):
-        views = ", ".join(f"{view} {round(share)}" for view, share in zip(FEATURE_VIEWS, part, strict=True))
-        cells.append(f"{source} {round(part.sum())} % ({views})")
-    move = 100 * float(np.nanmax(trust.spread)) if np.isfinite(trust.spread).any() else math.nan
-    steady = f"; with another experiment these would move by up to {move:.0f}" if math.isfinite(move) else ""
-    against = " A share below zero pulls against the rest." if (trust.shares < -VISIBLE).any() else ""
-    return f"What tells the models apart: {join_names(cells)}{steady}.{against}\n{trust.reason}"
-
-
 def _basis(result: Result) -> str:
     choice = result.choice
     settings = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in _settings(result).items())
@@ -168,17 +153,17 @@ def _basis(result: Result) -> str:
     for name, counts in result.counts.items():
         line = f"  {name:<{width}}  {counts.rows:,} rows, {counts.contexts:,} contexts ({counts.source})"
         lines.append(line + (f"; unused columns: {', '.join(counts.ignored)}" if counts.ignored else ""))
-    learned = "learned from both sources" if result.trust is not None else f"chosen on {how[choice.mode]}"
+    learned = "learned from both sources" if result.attribution is not None else f"chosen on {how[choice.mode]}"
     lines.append(f"  family {choice.estimator.name} ({settings}), {learned}")
     lines.append(f"  values {result.values.method}, cross-fitted; psi from {choice.psi_source}; seed {result.seed}")
     return "\n".join(lines)
 
 
 def _settings(result: Result) -> dict[str, object]:
-    if result.trust is not None:
-        sizes = asdict(result.trust.parts)
+    if result.attribution is not None:
+        sizes = asdict(result.attribution.variance_components)
         return {name.replace("_", " "): math.sqrt(size) for name, size in sizes.items() if size > 0}
-    return {**asdict(result.choice.estimator), "surface_share": result.choice.surface_share}  # type: ignore[call-overload]
+    return {**result.choice.estimator.to_document(), "surface_share": result.choice.surface_share}
 
 
 def _findings(result: Result) -> str:

@@ -1,81 +1,87 @@
-"""What every family is, what it is fitted from, and what a fit is."""
+"""The protocol of an estimator family, and the defaults that most families share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows
-from deconfound.errors import UsageError
+from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.linalg import one_blas_thread
+from deconfound.reward.auto.attribution import Attribution
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.training_data import ExperimentRidge, TrainingData
 
-
-class HasPenalty(Protocol):
-    """A family with nothing to choose but its ridge penalty."""
-
-    @property
-    def penalty(self) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedExperimentRidge:
-    """Preparation of a family that is one ridge on the experiment, over phi or over psi."""
-
-    ridge: ExperimentRidge
-    features: Literal["phi", "psi"]
-
-    def predict(self, candidate: HasPenalty, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """One small solve a subset."""
-        return [clip(self.ridge.predict(candidate.penalty, train)) for train in trains]
-
-    def fit(self, candidate: HasPenalty, train: IntArray) -> RewardFit:
-        """Coefficients over the features it was prepared on."""
-        linear = self.ridge.fit(candidate.penalty, train)
-        if self.features == "phi":
-            return RewardFit(float(linear.intercept), phi_coef=linear.coef)
-        return RewardFit(float(linear.intercept), psi_coef=linear.coef)
-
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 F_contra = TypeVar("F_contra", contravariant=True)
 
 
 class Prepared(Protocol[F_contra]):
-    """A family's candidates with everything factored that neither fold nor hyperparameter changes."""
+    """A family's candidates on one log and experiment; everything is factored that no fold and no candidate changes.
 
-    def predict(self, candidate: F_contra, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """For each training subset of the experiment: clipped predictions for every experiment row."""
+    Subsets are row numbers of the experiment. They may repeat rows: bootstrap refits do.
+    """
+
+    def predict(self, candidate: F_contra, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """For each training subset: clipped predictions for every experiment row."""
         ...
 
     def fit(self, candidate: F_contra, train: IntArray) -> RewardFit:
-        """The finished fit from one training subset."""
+        """The reward fitted to all of the log and one training subset."""
+        ...
+
+    def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> Attribution | None:
+        """How much each source contributes to the fit on all rows; None where a family has no such decomposition."""
         ...
 
 
 class Family(Protocol):
-    """A family is its hyperparameters; fitting returns a new, finished object."""
+    """An estimator family: a frozen dataclass whose fields are its hyperparameters. Fitting changes none of them."""
 
     name: ClassVar[str]
     learns_from_experiment: ClassVar[bool]
+    """Whether outcomes of the experiment enter the fit, so that values need a fit per fold."""
+
+    surface_share: ClassVar[float | None]
+    """Fixed share of the surface statistics in phi; None where it is chosen on the experiment."""
+
+    shrinks_values: ClassVar[bool]
+    """Whether doubly robust values are shrunk toward the direct ones."""
+
+    max_log_rows: ClassVar[int | None]
+    """Distinct log rows that a fit uses; of a longer log it uses a random sample. None for no limit."""
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit with these hyperparameters to all rows."""
         ...
 
     def grid(self) -> Sequence[Self]:
-        """The candidates that tuning compares; only itself where the paper fixes the defaults."""
+        """The candidates that tuning compares; only the family itself where nothing is tuned."""
         ...
 
     def regularization_order(self) -> tuple[float, ...]:
-        """Larger means more regularized; decides ties."""
+        """A key that is larger for the more regularized of two candidates; it breaks ties."""
+        ...
+
+    def resolve(self, data: TrainingData) -> Self:
+        """The family with every hyperparameter estimated that is learned once from all rows, not tuned in folds."""
+        ...
+
+    def to_document(self) -> dict[str, Any]:
+        """The hyperparameters, ready for JSON."""
         ...
 
     @classmethod
-    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> Prepared[Self]:
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """The family with the hyperparameters that ``to_document`` wrote."""
+        ...
+
+    @classmethod
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> Prepared[Self]:
         """Factor what all candidates share."""
         ...
 
@@ -83,20 +89,70 @@ class Family(Protocol):
 F = TypeVar("F", bound=Family)
 
 
-def fit_once(family: F, log: Rows, experiment: Rows) -> RewardFit:
-    """Fit one family once, to every row."""
-    with one_blas_thread():
-        prepared = type(family).prepare(TrainingData(log, experiment), [family])
-        return prepared.fit(family, np.arange(len(experiment)))
+class FamilyDefaults:
+    """Members of ``Family`` as most families have them; a mixin without data."""
+
+    __slots__ = ()
+
+    learns_from_experiment: ClassVar[bool] = True
+    surface_share: ClassVar[float | None] = None
+    shrinks_values: ClassVar[bool] = False
+    max_log_rows: ClassVar[int | None] = None
+
+    def fit(self: F, log: Rows, experiment: Rows) -> RewardFit:
+        """Prepare for one candidate and fit it."""
+        with one_blas_thread():
+            prepared = type(self).prepare(TrainingData(log, experiment), [self])
+            return prepared.fit(self, np.arange(len(experiment)))
+
+    def grid(self) -> Sequence[Self]:
+        """Nothing to tune."""
+        return (self,)
+
+    def resolve(self, data: TrainingData) -> Self:  # noqa: ARG002
+        """Nothing to estimate beforehand."""
+        return self
+
+    def to_document(self: DataclassInstance) -> dict[str, Any]:
+        """All fields."""
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """All fields, by name."""
+        return cls(**document)
 
 
-def require_positive(name: str, value: float) -> None:
-    """Refuse a penalty that would leave the fit undefined."""
-    if not (np.isfinite(value) and value > 0):
-        raise UsageError(f"{name} must be a positive number, not {value!r}.")
+class PreparedDefaults:
+    """Members of ``Prepared`` as most families have them; a mixin without data."""
+
+    __slots__ = ()
+
+    def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> None:
+        """No decomposition by source."""
 
 
-def require_unit_interval(name: str, value: float) -> None:
-    """Refuse a weight outside [0, 1]."""
-    if not 0.0 <= value <= 1.0:
-        raise UsageError(f"{name} must lie in [0, 1], not {value!r}.")
+class HasPenalty(Protocol):
+    """A family whose only hyperparameter is a ridge penalty."""
+
+    @property
+    def penalty(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedExperimentRidge(PreparedDefaults):
+    """Preparation of a family that is one ridge on the experiment, over phi or over psi."""
+
+    ridge: ExperimentRidge
+    features: Literal["phi", "psi"]
+
+    def predict(self, candidate: HasPenalty, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """One small solve per subset."""
+        return [clip(self.ridge.predict(candidate.penalty, train)) for train in train_subsets]
+
+    def fit(self, candidate: HasPenalty, train: IntArray) -> RewardFit:
+        """Coefficients over the features it was prepared on."""
+        linear = self.ridge.fit(candidate.penalty, train)
+        if self.features == "phi":
+            return RewardFit(float(linear.intercept), phi_coef=linear.coef)
+        return RewardFit(float(linear.intercept), psi_coef=linear.coef)

@@ -1,35 +1,35 @@
-"""Pool what the log's reward leaves over, in proxy space."""
+"""Pool what the log's reward leaves unexplained, in proxy space."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from deconfound.design import DenseMatrix, FloatArray, IntArray, Rows
+from deconfound.design import DenseMatrix, FloatArray, IntArray
 from deconfound.linalg import PooledRidge, factor
-from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.base import FamilyDefaults, PreparedDefaults
 from deconfound.reward.cvci import POOLINGS
 from deconfound.reward.fit import RewardFit, clip
+from deconfound.reward.hyperparameters import require_positive, require_unit_interval
 from deconfound.reward.training_data import TrainingData
 
 PENALTIES = (1e-2, 1e-1, 1.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class CvciResidual:
+class CvciResidual(FamilyDefaults):
     """The log's reward plus a pooled ridge over psi on its residual.
 
         minimise  (1 - pooling) * mean_experiment (Y - f_obs - psi'w - b)^2
                 + pooling * mean_log (Y - f_obs - psi'w - b)^2 + penalty * w'w
         reward  = clip( f_obs + psi'w + b )
 
-    It wins when f_obs already holds the hard part and only something simple is left. The log's own residuals are
-    close to zero by construction, so ``pooling`` acts as a pull towards no correction at all.
+    It is accurate where f_obs already captures the complex part and a simple one is left. The log's own residuals are
+    close to zero by construction, so ``pooling`` shrinks toward no correction at all.
     """
 
     name: ClassVar[str] = "cvci-residual"
-    learns_from_experiment: ClassVar[bool] = True
     pooling: float = 0.5
     penalty: float = 1e-1
     log_penalty: float = 1.0
@@ -39,10 +39,6 @@ class CvciResidual:
         require_positive("penalty", self.penalty)
         require_positive("log_penalty", self.log_penalty)
 
-    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
-        """Fit baseline and pooled residual to all rows."""
-        return fit_once(self, log, experiment)
-
     def grid(self) -> Sequence[Self]:
         """Pooling weight and residual penalty, both tuned in the paper."""
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
@@ -51,47 +47,46 @@ class CvciResidual:
         return (self.penalty, self.pooling)
 
     @classmethod
-    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedCvciResidual:
-        """One factorization of the log's psi a baseline."""
-        return PreparedCvciResidual(sources, min(candidate.penalty for candidate in candidates))
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedCvciResidual:
+        """One factorization of the log's psi per baseline."""
+        return PreparedCvciResidual(data, min(candidate.penalty for candidate in candidates))
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedCvciResidual:
-    """Residual systems on psi, one for each baseline penalty in use."""
+class PreparedCvciResidual(PreparedDefaults):
+    """Residual systems on psi, one per baseline penalty in use."""
 
-    sources: TrainingData
-    smallest: float
-    systems: dict[float, PooledRidge] = field(default_factory=dict)
+    def __init__(self, data: TrainingData, min_penalty: float) -> None:
+        self.data = data
+        self.min_penalty = min_penalty
+        self._pooled_by_log_penalty: dict[float, PooledRidge] = {}
 
-    def _pooled(self, log_penalty: float) -> PooledRidge:
-        if log_penalty not in self.systems:
-            log, experiment = self.sources.log, self.sources.experiment
-            residual = log.require_outcome() - self.sources.baseline(log_penalty).log
-            other_rows = DenseMatrix(experiment.require_psi())
-            side = factor(
-                DenseMatrix(log.require_psi()),
-                residual[:, None],
-                log.normalized_weight,
-                other_rows,
-                self.smallest,
-                self.sources.limits,
-            )
-            self.systems[log_penalty] = PooledRidge.from_log(side, other_rows)
-        return self.systems[log_penalty]
-
-    def predict(self, candidate: CvciResidual, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """Baseline plus the residual each subset supports."""
-        experiment, baseline = self.sources.experiment, self.sources.baseline(candidate.log_penalty).experiment
+    def predict(self, candidate: CvciResidual, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """Baseline plus the residual fitted to each subset."""
+        experiment, baseline = self.data.experiment, self.data.baseline(candidate.log_penalty).experiment
         system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
         residual = experiment.require_outcome() - baseline
-        solutions = (system.solve(residual, experiment.weight_or_ones, train) for train in trains)
+        solutions = (system.solve(residual, experiment.weight_or_ones, train) for train in train_subsets)
         return [clip(baseline + system.predict(solution)) for solution in solutions]
 
     def fit(self, candidate: CvciResidual, train: IntArray) -> RewardFit:
         """Baseline over phi and residual over psi."""
-        experiment, baseline = self.sources.experiment, self.sources.baseline(candidate.log_penalty)
+        experiment, baseline = self.data.experiment, self.data.baseline(candidate.log_penalty)
         system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
         solution = system.solve(experiment.require_outcome() - baseline.experiment, experiment.weight_or_ones, train)
         linear = system.linear(solution)
         return RewardFit(float(linear.intercept), psi_coef=linear.coef, baseline=baseline.linear)
+
+    def _pooled(self, log_penalty: float) -> PooledRidge:
+        if log_penalty not in self._pooled_by_log_penalty:
+            log, psi = self.data.log, DenseMatrix(self.data.experiment.require_psi())
+            residual = log.require_outcome() - self.data.baseline(log_penalty).log
+            factored = factor(
+                DenseMatrix(log.require_psi()),
+                residual[:, None],
+                log.normalized_weight,
+                psi,
+                self.min_penalty,
+                self.data.limits,
+            )
+            self._pooled_by_log_penalty[log_penalty] = PooledRidge.from_log(factored, psi)
+        return self._pooled_by_log_penalty[log_penalty]

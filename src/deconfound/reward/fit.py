@@ -1,4 +1,4 @@
-"""A finished reward: the one form in which every family ends."""
+"""A fitted reward: the one form in which every family returns its result."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Literal
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.linalg import Linear
 
 Basis = Literal["linear", "quadratic"]
 
 
 def basis_expansion(psi: FloatArray, basis: Basis) -> FloatArray:
-    """B(psi): the proxies themselves, or the proxies and their squares."""
+    """B(psi): the proxies, or the proxies and their squares."""
     return psi if basis == "linear" else np.hstack([psi, psi * psi])
 
 
 def clip(prediction: FloatArray) -> FloatArray:
-    """Outcomes live in [0, 1] and so do predictions of them."""
+    """Clip to [0, 1], the range of outcomes."""
     return np.clip(prediction, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class RewardFit:
-    """A finished reward r(x, m); every family ends in this one form.
+    """A fitted reward r(x, m): expected outcome of an output on a context.
 
         clip( baseline_weight * clip(baseline(phi)) + phi @ phi_coef + B(psi) @ psi_coef + intercept )
 
-    Parts that a family does not use are None. With ``by_model``, what a model's outputs are liked beyond what text
-    and proxies show is added to that, and the sum clipped again.
+    Terms that a family does not use are None. ``model_effect`` is what a model's outputs gain beyond what phi and psi
+    describe; it is added to the clipped sum, which is then clipped again.
     """
 
     intercept: float
@@ -42,40 +42,47 @@ class RewardFit:
     model_effect: FloatArray | None = None  # (k,), by model code
 
     def predict(self, rows: Rows) -> FloatArray:
-        """Reward of each row, in [0, 1]."""
-        return self.shown(rows) if rows.model is None else self.written_by(rows.model, self.shown(rows))
+        """Reward of each row (n,), with the effect of its model where ``rows`` has models."""
+        prediction = self.predict_without_model_effect(rows)
+        return prediction if rows.model is None else self.add_model_effect(prediction, rows.model)
 
-    def written_by(self, model: IntArray, shown: FloatArray) -> FloatArray:
-        """Reward (n,) of outputs by these models, from what text and proxies show of them."""
-        if self.model_effect is None:
-            return shown
-        return clip(shown + np.where(model < 0, 0.0, self.model_effect[model]))
+    def mean_by_cell(self, replay: ReplayRows) -> FloatArray:
+        """q (contexts, models): the reward averaged over the draws of each replayed cell."""
+        mean = replay.mean_over_draws(self.predict_without_model_effect(replay.distinct))
+        return self.add_model_effect(mean, np.arange(replay.n_models))
 
-    def add_model_effect_to_matrix(self, shown: FloatArray) -> FloatArray:
-        """q (n, k) from what text and proxies show of each model's outputs, averaged over draws."""
-        if self.model_effect is None:
-            return shown
-        effect = np.zeros(shown.shape[1])  # a model that neither source has seen has none
-        effect[: len(self.model_effect)] = self.model_effect[: len(effect)]
-        return clip(shown + effect)
-
-    def shown(self, rows: Rows) -> FloatArray:
-        """Reward of each row as text and proxies show it, whoever wrote it."""
+    def predict_without_model_effect(self, rows: Rows) -> FloatArray:
+        """Reward of each row (n,) from phi and psi only."""
         baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
-        own = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
+        phi = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
         psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.require_psi()
-        return self.combine(baseline, own, psi)
+        return self.predict_from_products(baseline, phi, psi)
 
-    def combine(self, baseline: FloatArray | None, own: FloatArray | None, psi: FloatArray) -> FloatArray:
-        """Reward of rows whose products with the baseline's and with ``phi_coef`` are at hand.
+    def predict_from_products(
+        self, baseline_product: FloatArray | None, phi_product: FloatArray | None, psi: FloatArray
+    ) -> FloatArray:
+        """``predict_without_model_effect`` for callers that already have the products with phi.
 
-        Who asks many rewards about the same rows multiplies once for all of them.
+        ``baseline_product`` is phi @ baseline.coef and ``phi_product`` is phi @ phi_coef, both (n,). A caller with
+        many fits and the same rows computes the products of all fits in one pass over phi.
         """
         total = np.full(len(psi), self.intercept)
-        if self.baseline is not None and baseline is not None:
-            total += self.baseline_weight * clip(baseline + self.baseline.intercept)
-        if own is not None:
-            total += own
+        if self.baseline is not None and baseline_product is not None:
+            total += self.baseline_weight * clip(baseline_product + self.baseline.intercept)
+        if phi_product is not None:
+            total += phi_product
         if self.psi_coef is not None:
             total += basis_expansion(psi, self.basis) @ self.psi_coef
         return clip(total)
+
+    def add_model_effect(self, prediction: FloatArray, model: IntArray) -> FloatArray:
+        """Add each model's effect to predictions without it.
+
+        ``model`` has one code per entry of the last axis of ``prediction``. Unknown models (negative codes) and models
+        in neither log nor experiment (codes from k on) have effect zero.
+        """
+        if self.model_effect is None:
+            return prediction
+        k = len(self.model_effect)
+        effect_or_zero = np.append(self.model_effect, 0.0)
+        return clip(prediction + effect_or_zero[np.where((model >= 0) & (model < k), model, k)])

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import DenseMatrix, FloatArray, IntArray, Rows
-from deconfound.linalg import Linear
-from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.design import DenseMatrix, FloatArray, IntArray
+from deconfound.reward.base import FamilyDefaults, PreparedDefaults
 from deconfound.reward.fit import Basis, RewardFit, basis_expansion, clip
+from deconfound.reward.hyperparameters import require_positive, require_unit_interval
 from deconfound.reward.training_data import ExperimentRidge, TrainingData
 
+BASES: tuple[Basis, ...] = ("linear", "quadratic")
 PENALTIES = (1e-2, 1.0, 100.0)
 STRENGTHS = tuple(float(s) for s in np.linspace(0.0, 1.0, 11))
 
 
 @dataclass(frozen=True, slots=True)
-class Grounded:
-    """Fit the large log first and spend the experiment on its bias, in a few proxy directions.
+class Grounded(FamilyDefaults):
+    """Fit the large log first; estimate only its bias, in a few proxy directions, on the experiment.
 
         correction = argmin  sum_experiment (f_obs - Y - B(psi)'t - c)^2 + penalty * t't
         reward     = clip( f_obs - strength * (B(psi)'t + c) )
 
-    The exact projection of the bias on B(psi) could only help; the estimated one is noisy, which is why
-    ``strength`` below one exists: 0 is the log alone, 1 the full correction.
+    Subtracting the exact projection of the bias on B(psi) can only reduce the error. The estimated projection is
+    noisy, so a ``strength`` below one may be better: 0 is the log alone, 1 the full correction.
     """
 
     name: ClassVar[str] = "grounded"
-    learns_from_experiment: ClassVar[bool] = True
     basis: Basis = "linear"
     penalty: float = 1.0
     strength: float = 1.0
@@ -41,16 +41,11 @@ class Grounded:
         require_positive("log_penalty", self.log_penalty)
         require_unit_interval("strength", self.strength)
 
-    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
-        """Fit baseline and correction to all rows."""
-        return fit_once(self, log, experiment)
-
     def grid(self) -> Sequence[Self]:
         """Basis, penalty and strength, as in the paper's rich correction."""
-        bases: tuple[Basis, ...] = ("linear", "quadratic")
         return tuple(
             replace(self, basis=basis, penalty=penalty, strength=strength)
-            for basis in bases
+            for basis in BASES
             for penalty in PENALTIES
             for strength in STRENGTHS
         )
@@ -60,59 +55,99 @@ class Grounded:
         return (self.penalty, -self.strength, float(self.basis == "linear"))
 
     @classmethod
-    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedGrounded:  # noqa: ARG003
-        """One baseline and one small ridge a basis."""
-        return PreparedGrounded(sources)
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedGrounded:  # noqa: ARG003
+        """One baseline, and one small ridge per basis."""
+        return PreparedGrounded(data)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedGrounded:
-    """The corrections of each basis, ready for any subset of the experiment."""
+class PreparedGrounded(PreparedDefaults):
+    """The corrections of each basis, for any subset of the experiment."""
 
-    sources: TrainingData
-    ridges: dict[tuple[Basis, float], ExperimentRidge] = field(default_factory=dict)
-    latest: dict[tuple[object, ...], list[FloatArray]] = field(default_factory=dict)  # corrections at full strength
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+        self._ridge_by_basis: dict[tuple[Basis, float], ExperimentRidge] = {}  # also by the baseline's penalty
+        self._full_corrections: tuple[object, list[FloatArray]] = (None, [])  # the latest, with its key
 
     def correction(self, basis: Basis, log_penalty: float) -> ExperimentRidge:
-        """The ridge of f_obs - Y on B(psi), made once a basis and baseline."""
+        """The ridge of f_obs - Y on B(psi)."""
         key = (basis, log_penalty)
-        if key not in self.ridges:
-            experiment = self.sources.experiment
-            bias = self.sources.baseline(log_penalty).experiment - experiment.require_outcome()
-            self.ridges[key] = ExperimentRidge.of(
-                DenseMatrix(basis_expansion(experiment.require_psi(), basis)),
-                bias,
-                experiment.weight_or_ones,
-                self.sources.limits,
+        if key not in self._ridge_by_basis:
+            experiment = self.data.experiment
+            features = DenseMatrix(basis_expansion(experiment.require_psi(), basis))
+            bias = self.data.baseline(log_penalty).experiment - experiment.require_outcome()
+            self._ridge_by_basis[key] = ExperimentRidge.from_features(
+                features, bias, experiment.weight_or_ones, self.data.limits
             )
-        return self.ridges[key]
+        return self._ridge_by_basis[key]
 
-    def predict(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """Baseline minus the correction each subset supports."""
-        baseline = self.sources.baseline(candidate.log_penalty).experiment
-        return [clip(baseline - candidate.strength * full) for full in self._full(candidate, trains)]
+    def predict(self, candidate: Grounded, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """Baseline minus the correction fitted to each subset."""
+        baseline = self.data.baseline(candidate.log_penalty).experiment
+        corrections = self._full_strength_corrections(candidate, train_subsets)
+        return [clip(baseline - candidate.strength * correction) for correction in corrections]
 
-    def _full(self, candidate: Grounded, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """Corrections at full strength, kept for the candidates that follow and differ in strength alone."""
-        cuts = tuple(train.tobytes() for train in trains)
-        key = (candidate.basis, candidate.penalty, candidate.log_penalty, cuts)
-        if key not in self.latest:
+    def _full_strength_corrections(self, candidate: Grounded, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """Corrections at strength one, reused for the next candidates if they differ in strength alone."""
+        subsets = tuple(train.tobytes() for train in train_subsets)
+        key = (candidate.basis, candidate.penalty, candidate.log_penalty, subsets)
+        if self._full_corrections[0] != key:
             ridge = self.correction(candidate.basis, candidate.log_penalty)
-            self.latest.clear()
-            self.latest[key] = [ridge.predict(candidate.penalty, train) for train in trains]
-        return self.latest[key]
+            self._full_corrections = (key, [ridge.predict(candidate.penalty, train) for train in train_subsets])
+        return self._full_corrections[1]
 
     def fit(self, candidate: Grounded, train: IntArray) -> RewardFit:
         """Baseline over phi and correction over B(psi)."""
         linear = self.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
-        return corrected(self.sources.baseline(candidate.log_penalty).linear, linear, candidate)
+        return RewardFit(
+            -candidate.strength * float(linear.intercept),
+            psi_coef=-candidate.strength * linear.coef,
+            basis=candidate.basis,
+            baseline=self.data.baseline(candidate.log_penalty).linear,
+        )
 
 
-def corrected(baseline: Linear, correction: Linear, candidate: Grounded) -> RewardFit:
-    """clip( f_obs - strength * correction ) as a finished reward."""
-    return RewardFit(
-        -candidate.strength * float(correction.intercept),
-        psi_coef=-candidate.strength * correction.coef,
-        basis=candidate.basis,
-        baseline=baseline,
-    )
+@dataclass(frozen=True, slots=True)
+class GroundedLinear(FamilyDefaults):
+    """``Grounded`` with a linear basis and a fixed penalty, so that only the strength is tuned.
+
+    The paper's reference for the gain from a richer basis. With one number to choose it rarely overfits, but it
+    underfits wherever the log's bias is not linear in psi.
+    """
+
+    name: ClassVar[str] = "grounded-linear"
+    penalty: float = 1.0
+    strength: float = 1.0
+    log_penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.as_grounded()  # checks the ranges
+
+    def as_grounded(self) -> Grounded:
+        """The same hyperparameters as a member of the larger family."""
+        return Grounded("linear", self.penalty, self.strength, self.log_penalty)
+
+    def grid(self) -> Sequence[Self]:
+        """The strengths."""
+        return tuple(replace(self, strength=strength) for strength in STRENGTHS)
+
+    def regularization_order(self) -> tuple[float, ...]:
+        """More penalty, then a weaker correction."""
+        return (self.penalty, -self.strength)
+
+    @classmethod
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedGroundedLinear:  # noqa: ARG003
+        """The preparation of ``Grounded``."""
+        return PreparedGroundedLinear(PreparedGrounded(data))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedGroundedLinear(PreparedDefaults):
+    """The preparation of ``Grounded``, used with its linear basis only."""
+
+    grounded: PreparedGrounded
+
+    def predict(self, candidate: GroundedLinear, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        return self.grounded.predict(candidate.as_grounded(), train_subsets)
+
+    def fit(self, candidate: GroundedLinear, train: IntArray) -> RewardFit:
+        return self.grounded.fit(candidate.as_grounded(), train)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows, group_folds
+from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.linalg import Linear, ridge
-from deconfound.reward.base import fit_once, require_positive, require_unit_interval
+from deconfound.reward.base import FamilyDefaults, PreparedDefaults
 from deconfound.reward.fit import Basis, RewardFit, basis_expansion, clip
-from deconfound.reward.grounded import PENALTIES, PreparedGrounded
+from deconfound.reward.grounded import BASES, PENALTIES, PreparedGrounded
+from deconfound.reward.hyperparameters import require_positive, require_unit_interval
 from deconfound.reward.training_data import TrainingData
 
 POOLINGS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-CROSS_FITS = 5
+LOG_FOLDS = 5  # of the baseline's cross-fitting on the log
 
 
 @dataclass(frozen=True, slots=True)
-class GroundedAnchor:
-    """Keep the experiment's correction direction c(z) and pool only two numbers, (b, alpha).
+class GroundedAnchor(FamilyDefaults):
+    """Take the correction direction c(z) from the experiment and pool only two numbers, (b, alpha).
 
         minimise  pooling * mean_log (Y - b f_obs_cf + alpha c)^2
                 + (1 - pooling) * mean_experiment (Y - b f_obs + alpha c)^2
@@ -33,7 +34,6 @@ class GroundedAnchor:
     """
 
     name: ClassVar[str] = "grounded-anchor"
-    learns_from_experiment: ClassVar[bool] = True
     basis: Basis = "linear"
     penalty: float = 1.0
     strength: float = 1.0
@@ -50,16 +50,11 @@ class GroundedAnchor:
         require_unit_interval("strength", self.strength)
         require_unit_interval("pooling", self.pooling)
 
-    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
-        """Fit baseline, direction and scales to all rows."""
-        return fit_once(self, log, experiment)
-
     def grid(self) -> Sequence[Self]:
-        """Basis, penalty and pooling weight; the scales have a closed form."""
-        bases: tuple[Basis, ...] = ("linear", "quadratic")
+        """Basis, penalty and pooling weight; the two scales have a closed form."""
         return tuple(
             replace(self, basis=basis, penalty=penalty, pooling=pooling)
-            for basis in bases
+            for basis in BASES
             for penalty in PENALTIES
             for pooling in POOLINGS
         )
@@ -69,25 +64,26 @@ class GroundedAnchor:
         return (self.penalty, self.pooling, float(self.basis == "linear"))
 
     @classmethod
-    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedGroundedAnchor:  # noqa: ARG003
-        """The grounded preparation; baselines on the log are cross-fitted when first needed."""
-        return PreparedGroundedAnchor(PreparedGrounded(sources))
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedGroundedAnchor:  # noqa: ARG003
+        """The preparation of ``Grounded``; baselines on the log are cross-fitted when first needed."""
+        return PreparedGroundedAnchor(data)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedGroundedAnchor:
-    """Correction directions from the experiment, and the log's cross-fitted baselines."""
+class PreparedGroundedAnchor(PreparedDefaults):
+    """Correction directions from the experiment, and cross-fitted baselines on the log."""
 
-    rich: PreparedGrounded
-    cross_fits: dict[float, FloatArray] = field(default_factory=dict)
+    def __init__(self, data: TrainingData) -> None:
+        self.data = data
+        self._grounded = PreparedGrounded(data)
+        self._cross_fitted_by_penalty: dict[float, FloatArray] = {}
 
-    def predict(self, candidate: GroundedAnchor, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """Calibrated baseline minus calibrated correction."""
-        baseline = self.rich.sources.baseline(candidate.log_penalty).experiment
+    def predict(self, candidate: GroundedAnchor, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
+        """Scaled baseline minus scaled correction."""
+        baseline = self.data.baseline(candidate.log_penalty).experiment
         predictions = []
-        for train in trains:
+        for train in train_subsets:
             linear = self._direction(candidate, train)
-            direction = linear(basis_expansion(self.rich.sources.experiment.require_psi(), candidate.basis))
+            direction = linear(basis_expansion(self.data.experiment.require_psi(), candidate.basis))
             b, alpha = self._scales(candidate, linear, train)
             predictions.append(clip(b * baseline - alpha * direction))
         return predictions
@@ -96,47 +92,48 @@ class PreparedGroundedAnchor:
         """Scaled baseline over phi, scaled correction over B(psi)."""
         linear = self._direction(candidate, train)
         b, alpha = self._scales(candidate, linear, train)
-        baseline = self.rich.sources.baseline(candidate.log_penalty).linear
         return RewardFit(
             -alpha * float(linear.intercept),
             psi_coef=-alpha * linear.coef,
             basis=candidate.basis,
-            baseline=baseline,
+            baseline=self.data.baseline(candidate.log_penalty).linear,
             baseline_weight=b,
         )
 
     def _direction(self, candidate: GroundedAnchor, train: IntArray) -> Linear:
-        return self.rich.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
+        return self._grounded.correction(candidate.basis, candidate.log_penalty).fit(candidate.penalty, train)
 
     def _scales(self, candidate: GroundedAnchor, linear: Linear, train: IntArray) -> tuple[float, float]:
         """(b, alpha) from the two-by-two normal equations."""
-        log, experiment = self.rich.sources.log, self.rich.sources.experiment
+        log, experiment = self.data.log, self.data.experiment
         shares = experiment.weight_or_ones[train] / experiment.weight_or_ones[train].sum()
-        baseline = self.rich.sources.baseline(candidate.log_penalty).experiment[train]
+        baseline = self.data.baseline(candidate.log_penalty).experiment[train]
         direction = linear(basis_expansion(experiment.require_psi()[train], candidate.basis))
-        sides = [((1 - candidate.pooling) * shares, baseline, direction, experiment.require_outcome()[train])]
+        blocks = [((1 - candidate.pooling) * shares, baseline, direction, experiment.require_outcome()[train])]
         if candidate.pooling > 0:
-            along = linear(basis_expansion(log.require_psi(), candidate.basis))
-            honest = self._cross_fitted(candidate.log_penalty)
-            sides.append((candidate.pooling * log.normalized_weight, honest, along, log.require_outcome()))
+            log_direction = linear(basis_expansion(log.require_psi(), candidate.basis))
+            log_baseline = self._cross_fitted_baseline(candidate.log_penalty)
+            blocks.append(
+                (candidate.pooling * log.normalized_weight, log_baseline, log_direction, log.require_outcome())
+            )
         matrix = np.diag([candidate.baseline_anchor, candidate.strength_anchor])
         right = np.array([candidate.baseline_anchor, candidate.strength_anchor * candidate.strength])
-        for weight, base, correction, outcome in sides:
+        for weight, base, correction, outcome in blocks:
             design = np.column_stack([base, -correction])
             matrix = matrix + design.T @ (design * weight[:, None])
             right = right + design.T @ (weight * outcome)
         b, alpha = np.linalg.solve(matrix, right)
         return float(b), float(alpha)
 
-    def _cross_fitted(self, log_penalty: float) -> FloatArray:
-        """f_obs on each log row from the folds that do not hold its context."""
-        if log_penalty not in self.cross_fits:
-            log = self.rich.sources.log
+    def _cross_fitted_baseline(self, log_penalty: float) -> FloatArray:
+        """f_obs on each log row, fitted without the fold that contains its context."""
+        if log_penalty not in self._cross_fitted_by_penalty:
+            log = self.data.log
             group = np.arange(len(log)) if log.context is None else log.context
-            honest = self.rich.sources.baseline(log_penalty).log.copy()
-            for fold in group_folds(group, CROSS_FITS, seed=0):
+            prediction = self.data.baseline(log_penalty).log.copy()
+            for fold in group_folds(group, LOG_FOLDS, seed=0):
                 part = log.take(fold.train)
-                linear = ridge(part.phi, part.require_outcome(), log_penalty, part.weight, self.rich.sources.limits)
-                honest[fold.held_out] = clip(linear(log.phi.take(fold.held_out)))
-            self.cross_fits[log_penalty] = honest
-        return self.cross_fits[log_penalty]
+                linear = ridge(part.phi, part.require_outcome(), log_penalty, part.weight, self.data.limits)
+                prediction[fold.held_out] = clip(linear(log.phi.take(fold.held_out)))
+            self._cross_fitted_by_penalty[log_penalty] = prediction
+        return self._cross_fitted_by_penalty[log_penalty]

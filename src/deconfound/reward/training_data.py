@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from deconfound.design import FeatureMatrix, FloatArray, IntArray, Rows, merge_duplicate_rows
 from deconfound.errors import UsageError
 from deconfound.linalg import (
@@ -23,107 +21,90 @@ from deconfound.reward.fit import clip
 
 
 class TrainingData:
-    """One log and one experiment, and what several families would otherwise factor again."""
+    """One log and one experiment; computes each factorization once for all families that need it.
 
-    def __init__(
-        self,
-        log: Rows,
-        experiment: Rows,
-        longer: TrainingData | None = None,
-        limits: FactorizationLimits = DEFAULT_LIMITS,
-    ) -> None:
+    Equal rows of the log are merged into one weighted row.
+    """
+
+    def __init__(self, log: Rows, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
         if len(log) == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
         if log.phi.shape[1] != experiment.phi.shape[1]:
             raise UsageError("The log's phi and the experiment's phi must have the same number of columns.")
-        self.log = merge_duplicate_rows(log) if longer is None else log
+        self.log = merge_duplicate_rows(log)
         self.experiment = experiment
         self.limits = limits
-        self._longer = longer  # the same log and an experiment that starts with this one
-        self._baselines: dict[float, Baseline] = {}
-        self._pooled: dict[float, PooledRidge] = {}
-
-    def first(self, rows: int) -> TrainingData:
-        """The same log with the first rows of the experiment; the log is not factored again."""
-        return TrainingData(self.log, self.experiment.take(np.arange(rows)), self, self.limits)
+        self._baseline_by_penalty: dict[float, Baseline] = {}
+        self._pooled_by_min_penalty: dict[float, PooledRidge] = {}
 
     @cached_property
-    def alone(self) -> ExperimentRidge:
-        """The experiment's phi by itself."""
+    def experiment_ridge(self) -> ExperimentRidge:
+        """Ridge over the experiment's phi, for any penalty and subset."""
         experiment = self.experiment
-        return ExperimentRidge.of(experiment.phi, experiment.require_outcome(), experiment.weight_or_ones, self.limits)
+        return ExperimentRidge.from_features(
+            experiment.phi, experiment.require_outcome(), experiment.weight_or_ones, self.limits
+        )
 
     def baseline(self, penalty: float) -> Baseline:
-        """f_obs, the clipped ridge on the log, and its predictions on both sources."""
-        if self._longer is not None:
-            return self._longer.baseline(penalty).first(len(self.experiment))
-        if penalty not in self._baselines:
-            log = self.log
-            linear = ridge(log.phi, log.require_outcome(), penalty, log.weight, self.limits)
-            self._baselines[penalty] = Baseline(linear, clip(linear(log.phi)), clip(linear(self.experiment.phi)))
-        return self._baselines[penalty]
+        """f_obs: the clipped ridge on the log with this penalty, and its predictions on both sources."""
+        if penalty not in self._baseline_by_penalty:
+            linear = ridge(self.log.phi, self.log.require_outcome(), penalty, self.log.weight, self.limits)
+            on_log, on_experiment = clip(linear(self.log.phi)), clip(linear(self.experiment.phi))
+            self._baseline_by_penalty[penalty] = Baseline(linear, on_log, on_experiment)
+        return self._baseline_by_penalty[penalty]
 
-    def cached_pooled_phi(self, smallest: float) -> PooledRidge | None:
-        """What ``pooled_phi`` would give, if that costs nothing."""
-        if self._longer is not None:
-            ready = self._longer.cached_pooled_phi(smallest)
-            return None if ready is None else ready.first(len(self.experiment))
-        limits = [limit for limit in self._pooled if limit <= smallest]
-        return self._pooled[max(limits)] if limits else None
-
-    def pooled_phi(self, smallest: float) -> PooledRidge:
-        """Log and experiment on phi, good for every penalty from ``smallest`` up."""
-        if self._longer is not None:
-            return self._longer.pooled_phi(smallest).first(len(self.experiment))
-        ready = self.cached_pooled_phi(smallest)
-        if ready is not None:
-            return ready
-        log, other_rows = self.log, self.experiment.phi
+    def pooled_phi(self, min_penalty: float) -> PooledRidge:
+        """Ridge over phi on both sources, valid for every penalty from ``min_penalty`` up."""
+        cached = self.cached_pooled_phi(min_penalty)
+        if cached is not None:
+            return cached
+        log, phi = self.log, self.experiment.phi
         target = log.require_outcome()[:, None]
-        side = factor(log.phi, target, log.normalized_weight, other_rows, smallest, self.limits)
-        self._pooled[smallest] = PooledRidge.from_log(side, other_rows)
-        return self._pooled[smallest]
+        factored = factor(log.phi, target, log.normalized_weight, phi, min_penalty, self.limits)
+        self._pooled_by_min_penalty[min_penalty] = PooledRidge.from_log(factored, phi)
+        return self._pooled_by_min_penalty[min_penalty]
+
+    def cached_pooled_phi(self, min_penalty: float) -> PooledRidge | None:
+        """The result of ``pooled_phi`` if it needs no new factorization, else None."""
+        valid = [limit for limit in self._pooled_by_min_penalty if limit <= min_penalty]
+        return self._pooled_by_min_penalty[max(valid)] if valid else None
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The log's own reward and what it says of both sources' rows."""
+    """f_obs, the log's own reward, and its predictions on the rows of both sources."""
 
     linear: Linear
     log: FloatArray  # (n_log,), clipped
     experiment: FloatArray  # (n_exp,), clipped
 
-    def first(self, rows: int) -> Baseline:
-        """The same for the first rows of the experiment."""
-        return Baseline(self.linear, self.log, self.experiment[:rows])
-
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRidge:
-    """Ridge on experiment rows alone, for any subset of them: sum of squares + penalty * w'w."""
+    """Ridge on any subset of the experiment's rows: minimise sum of squares + penalty * w'w."""
 
     pooled: PooledRidge
     target: FloatArray
     weights: FloatArray
 
     @classmethod
-    def of(
+    def from_features(
         cls,
         features: FeatureMatrix,
         target: FloatArray,
         weights: FloatArray,
         limits: FactorizationLimits = DEFAULT_LIMITS,
     ) -> ExperimentRidge:
-        """Prepare the features once for every penalty and subset."""
+        """Compute what every penalty and subset needs."""
         return cls(PooledRidge.from_log(empty_source(features, limits), features), target, weights)
 
     def predict(self, penalty: float, train: IntArray) -> FloatArray:
-        """Unclipped predictions on all rows, learned from the rows ``train``."""
+        """Unclipped predictions on all rows, from a fit to the rows ``train``."""
         system = self._system(penalty, train)
         return system.predict(system.solve(self.target, self.weights, train))
 
     def fit(self, penalty: float, train: IntArray) -> Linear:
-        """The linear fit to the rows ``train``."""
+        """Coefficients of the fit to the rows ``train``."""
         system = self._system(penalty, train)
         return system.linear(system.solve(self.target, self.weights, train))
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
-from deconfound.formatting import did_you_mean, quote, to_jsonable
+from deconfound.formatting import quote, to_jsonable
 from deconfound.report.figures import require_matplotlib
+from deconfound.reward import EVERY, family_by_name
 from deconfound.threads import thread_count as cores
 from deconfound_bench.articles import read_articles
-from deconfound_bench.contenders import KNOWN
 from deconfound_bench.reproduction import reproduction
 from deconfound_bench.results import Cell, Score, read_scores
 from deconfound_bench.sweep import Bar, Benchmark, Only, digest, select, sweep
@@ -130,14 +130,11 @@ def _families(text: str, usual: Sequence[str]) -> tuple[str, ...]:
     if not names:
         return tuple(usual)
     if names == ["all"]:
-        return tuple(KNOWN)
+        return tuple(family.name for family in EVERY)
     if len(set(names)) < 2:
-        raise UsageError(f"--families: a benchmark compares; name at least two of {', '.join(KNOWN)}.")
-    for name in names:
-        if name not in KNOWN:
-            near = did_you_mean(name, KNOWN) or "."
-            raise UsageError(f"--families: there is no family {quote(name)}{near} There are {', '.join(KNOWN)}.")
-    return tuple(names)
+        every = ", ".join(family.name for family in EVERY)
+        raise UsageError(f"--families: a benchmark compares; name at least two of {every}.")
+    return tuple(family_by_name(name).name for name in names)
 
 
 def _seeds(text: str, usual: int) -> range:

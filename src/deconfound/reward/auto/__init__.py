@@ -1,1 +1,1 @@
-"""The default family: reward and log bias as Gaussian processes, sized by marginal likelihood."""
+"""The default family: reward and log bias as Gaussian processes, with variances chosen by marginal likelihood."""

@@ -1,96 +1,79 @@
-"""What an automatic answer is made of, and why."""
+"""How much each source and each kind of feature contributes to the estimated differences between models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray
-from deconfound.features.study_arrays import ReplayArrays
-from deconfound.reward import PreparedAuto, RewardFit, VarianceComponents
+from deconfound.design import FloatArray, ReplayRows
+from deconfound.reward.auto.variance_components import VarianceComponents
+from deconfound.reward.fit import RewardFit
 
 SOURCES = ("log", "experiment")
 FEATURE_VIEWS = ("text", "proxies", "model")
-NEGLIGIBLE_LOG_BIAS = 0.03
-"""A bias of the log, in outcome units, that hardly changes an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """How far each source and each view of an output decides between models.
+    """Shares of sources and feature views in the differences between models on the same context.
 
-    ``shares[i, j]`` is source i's part in the differences between models on one context as view j sees them: the
-    covariance of that part with the whole over the variance of the whole. They sum to one; a negative one holds
-    the others back. ``spread`` is their standard deviation over resampled experiments. Text from the experiment
-    alone is the family ``exp-only``, text from the log alone ``obs-only``, proxies from the experiment alone
-    ``representation-exp``; the others mix these.
+    Let D be the reward minus its mean over the models of each context, and D_ij the part of it that comes from source
+    i through view j. Then ``shares[i, j]`` = <D_ij, D> / <D, D>. The shares sum to one; negative ones offset others.
+    ``exp-only`` is text from the experiment alone, ``obs-only`` text from the log alone, ``representation-exp`` proxies
+    from the experiment alone; other families mix these.
     """
 
     shares: FloatArray  # (sources, views)
-    spread: FloatArray  # (sources, views)
-    parts: VarianceComponents
+    bootstrap_sd: FloatArray  # (sources, views) over resampled experiments; NaN with fewer than two
+    variance_components: VarianceComponents
 
     @property
-    def log(self) -> float:
-        """The log's part in all."""
+    def log_share(self) -> float:
+        """Share of the log, over all views."""
         return float(self.shares[0].sum())
 
     @property
-    def log_bias(self) -> float:
-        """Typical bias of the log between models, in outcome units."""
-        return float(np.sqrt(self.parts.bias_model + self.parts.bias_proxies + self.parts.bias_text))
-
-    @property
-    def reason(self) -> str:
-        """Why the log got as much as it got, in one sentence."""
-        size, parts = f"about {self.log_bias:.2f}", self.parts
-        if self.log_bias < NEGLIGIBLE_LOG_BIAS:
-            return f"Where both speak, log and experiment agree (the log's bias is {size}), so the log is pooled."
-        if parts.bias_model > parts.bias_proxies + parts.bias_text:
-            return (
-                f"The log's bias ({size}) goes with the model that was used: the log's averages per model are held "
-                "back, what it teaches about outputs is kept."
-            )
-        return (
-            f"The log's bias ({size}) goes with what the outputs are like: the log counts for less, the experiment "
-            "for more."
-        )
+    def log_bias_sd(self) -> float:
+        """Standard deviation of the log's bias between models, in outcome units."""
+        variances = self.variance_components
+        return float(np.sqrt(variances.bias_model + variances.bias_proxies + variances.bias_text))
 
 
 def attribute(
-    prepared: PreparedAuto, cells: ReplayArrays, surface_share: float, samples: Sequence[IntArray]
+    fits_by_source: Iterable[tuple[RewardFit, RewardFit]], replay: ReplayRows, variance_components: VarianceComponents
 ) -> Attribution:
-    """Shares of the fit to all experiment rows, and their spread over resampled ones."""
-    everything = np.arange(len(prepared.experiment))
-    first, *others = (_shares(prepared.shares(train), cells, surface_share) for train in (everything, *samples))
-    spread = np.std(others, axis=0, ddof=1) if len(others) > 1 else np.full_like(first, np.nan)
-    return Attribution(first, np.asarray(spread), prepared.parts)
+    """Shares of the first fit, and their standard deviation over the others, which are bootstrap refits.
+
+    Each fit is given as its summands from the log and from the experiment, without clipping.
+    """
+    shares, *refitted = (_shares(by_source, replay) for by_source in fits_by_source)
+    bootstrap_sd = np.std(refitted, axis=0, ddof=1) if len(refitted) > 1 else np.full_like(shares, np.nan)
+    return Attribution(shares, np.asarray(bootstrap_sd), variance_components)
 
 
-def _shares(pair: tuple[RewardFit, RewardFit], cells: ReplayArrays, surface_share: float) -> FloatArray:
-    split = np.array([[_leads(part) for part in _views(fit, cells, surface_share)] for fit in pair])
-    whole = split.sum(axis=(0, 1))
-    variance = float(np.vdot(whole, whole))
+def _shares(by_source: tuple[RewardFit, RewardFit], replay: ReplayRows) -> FloatArray:
+    parts = np.array([[_center_within_context(q) for q in _q_by_view(fit, replay)] for fit in by_source])
+    total = parts.sum(axis=(0, 1))
+    variance = float(np.vdot(total, total))
     if variance == 0:
-        return np.zeros(split.shape[:2])
-    return np.asarray(np.tensordot(split, whole, axes=([2, 3], [0, 1])) / variance)
+        return np.zeros(parts.shape[:2])
+    return np.asarray(np.tensordot(parts, total, axes=([2, 3], [0, 1])) / variance)
 
 
-def _views(fit: RewardFit, cells: ReplayArrays, surface_share: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The reward on every cell as text, proxies and the model alone see it."""
-    rows = cells.rows(surface_share)
-    nothing = np.zeros((len(cells.contexts), cells.models))
-    text = nothing if fit.phi_coef is None else cells.average(np.asarray(rows.phi @ fit.phi_coef))
-    proxies = nothing if fit.psi_coef is None else cells.average(rows.require_psi() @ fit.psi_coef)
-    effect = nothing.copy()
+def _q_by_view(fit: RewardFit, replay: ReplayRows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The summands of q (contexts, models) from text, proxies and model."""
+    rows = replay.distinct
+    zeros = np.zeros((replay.n_contexts, replay.n_models))
+    text = zeros if fit.phi_coef is None else replay.mean_over_draws(np.asarray(rows.phi @ fit.phi_coef))
+    proxies = zeros if fit.psi_coef is None else replay.mean_over_draws(rows.require_psi() @ fit.psi_coef)
+    model = zeros.copy()
     if fit.model_effect is not None:
-        known = min(cells.models, len(fit.model_effect))
-        effect[:, :known] = fit.model_effect[:known]
-    return text, proxies, effect
+        fitted = min(replay.n_models, len(fit.model_effect))
+        model[:, :fitted] = fit.model_effect[:fitted]
+    return text, proxies, model
 
 
-def _leads(q: FloatArray) -> FloatArray:
-    """What tells models apart: the reward less its mean over the models of each context."""
+def _center_within_context(q: FloatArray) -> FloatArray:
     return np.asarray(q - q.mean(axis=1, keepdims=True))

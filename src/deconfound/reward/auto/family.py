@@ -1,140 +1,149 @@
-"""Let the data say how far each source and each view of an output is to be believed."""
+"""Estimate from the data how much weight each source and each kind of feature deserves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
+from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.gaussian import ConditionedGaussian
-from deconfound.reward.auto.kernels import Placed, Scale, VarianceComponents
-from deconfound.reward.auto.variance_components import fit_variance_components, level, subsample
-from deconfound.reward.base import Family, fit_once
+from deconfound.reward.auto.kernels import KernelRows, KernelScale
+from deconfound.reward.auto.variance_components import (
+    VarianceComponents,
+    fit_variance_components,
+    prior_mean,
+    subsample,
+)
+from deconfound.reward.base import FamilyDefaults
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.training_data import TrainingData
 
-MAX_LOG_ROWS = 6000
-"""Distinct log rows that a fit takes in; of a longer log it takes a sample. Each doubling costs eight times as much."""
-
-F = TypeVar("F", bound=Family)
-
 
 @dataclass(frozen=True, slots=True)
-class Auto:
-    """A reward shared by both sources, and a bias that only the log has.
+class Auto(FamilyDefaults):
+    """A reward common to both sources, and a bias that only the log has.
 
         experiment   Y = reward(x, m) + noise
         log          Y = reward(x, m) + bias(x, m) + noise
 
-    Reward and bias are Gaussian, with parts over text, proxies, model and level (``Parts``). Their sizes maximise the
-    likelihood of both sources, so nothing is held out: a log that agrees with the experiment has a small bias and is
-    pooled, one that contradicts it has a large one and is set aside, part by part. The reward is its posterior mean.
-    Every family of the paper is a corner: without bias and proxies it is ``obs-only``, with endless bias
-    ``exp-only``, and so on.
+    Reward and bias are Gaussian processes with components over text, proxies, model and intercept. Their variances
+    maximise the marginal likelihood of both sources, so no rows are held out for tuning. A log that agrees with the
+    experiment gets a small bias variance and is pooled; one that contradicts it gets a large one and is ignored,
+    component by component. The reward is the posterior mean. Every family of the paper is a special case: without
+    bias and proxies it is ``obs-only``, with infinite bias variance ``exp-only``.
     """
 
     name: ClassVar[str] = "auto"
-    learns_from_experiment: ClassVar[bool] = True
-    parts: VarianceComponents | None = None  # None: learned from the sources it is fitted to
-
-    def fit(self, log: Rows, experiment: Rows) -> RewardFit:
-        """Fit to all rows of both sources, learning the sizes first unless they are given."""
-        return fit_once(self, log, experiment)
-
-    def grid(self) -> Sequence[Self]:
-        """Only itself: the likelihood compares all sizes at once."""
-        return (self,)
+    surface_share: ClassVar[float | None] = 0.0  # phi is text alone; the statistics are in psi, with a variance there
+    shrinks_values: ClassVar[bool] = True
+    max_log_rows: ClassVar[int | None] = 6000  # cost grows with the cube: twice as many take eight times as long
+    variance_components: VarianceComponents | None = None  # None: estimated from the data it is fitted to
 
     def regularization_order(self) -> tuple[float, ...]:
-        """There is nothing to break a tie between."""
+        """The grid has one candidate, so there are no ties."""
         return ()
 
+    def resolve(self, data: TrainingData) -> Self:
+        """Estimate the variances, unless they are given.
+
+        Once on all rows, not per fold: nine numbers, which depend on the log more than on any fold of the experiment.
+        """
+        if self.variance_components is not None:
+            return self
+        return replace(self, variance_components=fit_variance_components(data))
+
     @classmethod
-    def prepare(cls, sources: TrainingData, candidates: Sequence[Self]) -> PreparedAuto:
-        """Take in the log once for all subsets of the experiment."""
-        parts = candidates[0].parts
-        return PreparedAuto.of(sources, fit_variance_components(sources) if parts is None else parts)
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Read the variances, null if they were not estimated yet."""
+        variances = document["variance_components"]
+        return cls(None if variances is None else VarianceComponents(**variances))
 
-
-def settled(family: F, sources: TrainingData) -> F:
-    """The family with everything learned that it learns before it is fitted; only ``Auto`` does."""
-    if isinstance(family, Auto) and family.parts is None:
-        return replace(family, parts=fit_variance_components(sources))
-    return family
+    @classmethod
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedAuto:
+        """Condition on the log once for all subsets of the experiment."""
+        variances = candidates[0].variance_components
+        return PreparedAuto.condition_on_log(
+            data, fit_variance_components(data) if variances is None else variances, cls.max_log_rows
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedAuto:
-    """The log taken in, ready for any subset of the experiment."""
+    """The reward given the log, for any subset of the experiment."""
 
-    parts: VarianceComponents
-    scale: Scale
+    variance_components: VarianceComponents
+    scale: KernelScale
     log: Rows
     experiment: Rows
-    level: float
-    known: ConditionedGaussian
+    prior_mean: float
+    posterior: ConditionedGaussian
 
     @classmethod
-    def of(cls, sources: TrainingData, parts: VarianceComponents) -> PreparedAuto:
-        """One factorization, as large as the log has distinct rows."""
-        scale, log, experiment = Scale.of(sources.log), subsample(sources.log, MAX_LOG_ROWS), sources.experiment
-        many, few, centre = Placed.of(log, scale), Placed.of(experiment, scale), level(sources)
-        covariance = many.covariance(many, parts.reward + parts.bias)
-        covariance[np.diag_indices_from(covariance)] += parts.noise / log.weight_or_ones
-        between, among = many.covariance(few, parts.reward), few.covariance(few, parts.reward)
-        return cls(
-            parts,
-            scale,
-            log,
-            experiment,
-            centre,
-            ConditionedGaussian.of(covariance, log.require_outcome() - centre, between, among),
-        )
+    def condition_on_log(
+        cls, data: TrainingData, variances: VarianceComponents, max_log_rows: int | None
+    ) -> PreparedAuto:
+        """One factorization with as many rows as the log has distinct ones, at most ``max_log_rows``."""
+        scale, center = KernelScale.from_log(data.log), prior_mean(data)
+        log, experiment = subsample(data.log, max_log_rows), data.experiment
+        log_rows, experiment_rows = (KernelRows.from_rows(rows, scale) for rows in (log, experiment))
+        observed = log_rows.covariance(log_rows, variances.reward + variances.bias)
+        observed[np.diag_indices_from(observed)] += variances.noise / log.weight_or_ones
+        between = log_rows.covariance(experiment_rows, variances.reward)
+        few = experiment_rows.covariance(experiment_rows, variances.reward)
+        posterior = ConditionedGaussian.condition(observed, log.require_outcome() - center, between, few)
+        return cls(variances, scale, log, experiment, center, posterior)
 
-    def predict(self, candidate: Auto, trains: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002  (all alike)
-        """One small solve a subset."""
-        return [clip(self.level + self.known.predict(self._learn(train))) for train in trains]
+    def predict(self, candidate: Auto, train_subsets: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002
+        """One small solve per subset."""
+        weights = (self._experiment_weights(train) for train in train_subsets)
+        return [clip(self.prior_mean + self.posterior.predict(weight)) for weight in weights]
 
     def fit(self, candidate: Auto, train: IntArray) -> RewardFit:  # noqa: ARG002
         """The posterior mean as coefficients."""
-        weights = self._learn(train)
-        return self._reward(self.known.back(weights), weights, self.level)
+        weights = self._experiment_weights(train)
+        return self._reward(self.posterior.observed_weights(weights), weights, self.prior_mean)
 
-    def shares(self, train: IntArray) -> tuple[RewardFit, RewardFit]:
-        """The same fit as what the log's outcomes put into it and what the experiment's do; both start from zero."""
-        weights = self._learn(train)
-        nothing = np.zeros_like(weights)
-        by_log = self._reward(self.known.alone, nothing, 0.0)
-        return by_log, self._reward(-self.known.shared @ weights, weights, 0.0)
+    def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> Attribution:
+        """Shares by source and view."""
+        everything = np.arange(len(self.experiment))
+        fits = (self.split_by_source(train) for train in (everything, *bootstrap_rows))
+        return attribute(fits, replay, self.variance_components)
 
-    def _learn(self, train: IntArray) -> FloatArray:
-        experiment = self.experiment
-        noise = self.parts.noise / experiment.weight_or_ones
-        return self.known.learn(experiment.require_outcome() - self.level, noise, train)
+    def split_by_source(self, train: IntArray) -> tuple[RewardFit, RewardFit]:
+        """Two rewards that add up to the fit less the prior mean: from the log's and from the experiment's outcomes."""
+        weights = self._experiment_weights(train)
+        from_log = self._reward(self.posterior.observed_solution, np.zeros_like(weights), 0.0)
+        return from_log, self._reward(-self.posterior.cross_solution @ weights, weights, 0.0)
 
-    def _reward(self, of_log: FloatArray, of_experiment: FloatArray, centre: float) -> RewardFit:
-        parts, log, experiment = self.parts, self.log, self.experiment
-        text = log.phi.transposed_product(of_log) + experiment.phi.transposed_product(of_experiment)
-        proxies = self.scale.proxies(log).T @ of_log + self.scale.proxies(experiment).T @ of_experiment
-        psi_coef = parts.reward_proxies * proxies / self.scale.spread
-        total = float(of_log.sum() + of_experiment.sum())
+    def _experiment_weights(self, train: IntArray) -> FloatArray:
+        noise = self.variance_components.noise / self.experiment.weight_or_ones
+        return self.posterior.solve(self.experiment.require_outcome() - self.prior_mean, noise, train)
+
+    def _reward(self, log_weights: FloatArray, experiment_weights: FloatArray, center: float) -> RewardFit:
+        """The reward's components times the weights of the rows that they were observed on."""
+        variances, scale, log, experiment = self.variance_components, self.scale, self.log, self.experiment
+        text = log.phi.transposed_product(log_weights) + experiment.phi.transposed_product(experiment_weights)
+        proxies = scale.scale_psi(log).T @ log_weights + scale.scale_psi(experiment).T @ experiment_weights
+        psi_coef = variances.reward_proxies * proxies / scale.psi_scale
+        total = float(log_weights.sum() + experiment_weights.sum())
         model_effect = None
-        if experiment.model is not None and parts.reward_model > 0:
-            model_effect = parts.reward_model * _sums((log, of_log), (experiment, of_experiment))
+        if experiment.model is not None and variances.reward_model > 0:
+            model_effect = variances.reward_model * _sum_by_model((log, log_weights), (experiment, experiment_weights))
         return RewardFit(
-            centre + parts.reward_level * total - float(self.scale.mean @ psi_coef),
-            phi_coef=parts.reward_text / self.scale.text * text,
+            center + variances.reward_intercept * total - float(scale.psi_mean @ psi_coef),
+            phi_coef=variances.reward_text / scale.phi_square_norm * text,
             psi_coef=psi_coef if len(psi_coef) else None,
             model_effect=model_effect,
         )
 
 
-def _sums(*pairs: tuple[Rows, FloatArray]) -> FloatArray:
-    """Weights added up by model code, rows of unknown models left out."""
-    known = [(rows.model, weights) for rows, weights in pairs if rows.model is not None]
-    code = np.concatenate([model for model, _ in known])
-    weights = np.concatenate([weights for _, weights in known])
+def _sum_by_model(*weighted: tuple[Rows, FloatArray]) -> FloatArray:
+    """Sum of weights by model code (k,), without rows of unknown models."""
+    with_model = [(rows.model, weights) for rows, weights in weighted if rows.model is not None]
+    code = np.concatenate([model for model, _ in with_model])
+    weights = np.concatenate([weights for _, weights in with_model])
     return np.bincount(code[code >= 0], weights=weights[code >= 0]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Two sources of Gaussian evidence: take in the large one once, then any part of the small one at next to no cost."""
+"""Gaussian conditioning in two steps: on many rows once, then on any subset of a few rows at little cost."""
 
 from __future__ import annotations
 
@@ -12,43 +12,46 @@ from deconfound.design import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class ConditionedGaussian:
-    """What remains unknown about a few rows after many others were seen.
+    """The distribution of a few rows given the outcomes of n observed rows.
 
-    The many have prior covariance A (noise included) and covariance B with the few; the few have prior covariance E
-    without noise. All that later fits need of the many is A^-1 y and A^-1 B.
+    The observed rows have prior covariance A (noise included) and covariance B with the m few; the few have prior
+    covariance E without noise. Later fits need of the observed rows only A^-1 y and A^-1 B.
     """
 
-    alone: FloatArray  # (n,) A^-1 y
-    shared: FloatArray  # (n, m) A^-1 B
-    expected: FloatArray  # (m,) what the many say of the few
+    observed_solution: FloatArray  # (n,) A^-1 y
+    cross_solution: FloatArray  # (n, m) A^-1 B
+    conditional_mean: FloatArray  # (m,) B'A^-1 y
     covariance: FloatArray  # (m, m) E - B'A^-1 B
 
     @classmethod
-    def of(cls, many: FloatArray, target: FloatArray, between: FloatArray, few: FloatArray) -> ConditionedGaussian:
-        """One Cholesky factorization of ``many`` (n, n), which is overwritten."""
-        triangle = linalg.cho_factor(many, lower=True, overwrite_a=True, check_finite=False)
+    def condition(
+        cls, observed: FloatArray, target: FloatArray, between: FloatArray, few: FloatArray
+    ) -> ConditionedGaussian:
+        """One Cholesky factorization of A = ``observed`` (n, n), which is overwritten; B = ``between``, E = ``few``."""
+        triangle = linalg.cho_factor(observed, lower=True, overwrite_a=True, check_finite=False)
         solved = linalg.cho_solve(triangle, np.column_stack([target, between]), check_finite=False)
-        alone, shared = solved[:, 0], solved[:, 1:]
-        covariance = few - between.T @ shared
-        return cls(alone, shared, between.T @ alone, (covariance + covariance.T) / 2.0)
+        observed_solution, cross_solution = solved[:, 0], solved[:, 1:]
+        covariance = few - between.T @ cross_solution
+        conditional_mean = between.T @ observed_solution
+        return cls(observed_solution, cross_solution, conditional_mean, (covariance + covariance.T) / 2.0)
 
-    def learn(self, target: FloatArray, noise: FloatArray, train: IntArray) -> FloatArray:
-        """Weights (m,) of the few after seeing ``target[train]``, zero for rows that took no part.
+    def solve(self, target: FloatArray, noise: FloatArray, train: IntArray) -> FloatArray:
+        """Weights (m,) of the few rows after observing ``target[train]``; zero for rows not in ``train``.
 
-        ``noise`` (m,) is the variance of each target; a row drawn twice counts as two observations of it.
+        ``noise`` (m,) is the noise variance of each target. A row drawn twice counts as two observations.
         """
         rows, count = np.unique(train, return_counts=True)
         system = self.covariance[np.ix_(rows, rows)]
         system[np.diag_indices_from(system)] += noise[rows] / count
-        weights = np.zeros(len(self.expected))
-        gap = target[rows] - self.expected[rows]
-        weights[rows] = linalg.solve(system, gap, assume_a="pos", check_finite=False)
+        weights = np.zeros(len(self.conditional_mean))
+        residual = target[rows] - self.conditional_mean[rows]
+        weights[rows] = linalg.solve(system, residual, assume_a="pos", check_finite=False)
         return weights
 
     def predict(self, weights: FloatArray) -> FloatArray:
-        """Posterior mean (m,) of the few, noise not included."""
-        return np.asarray(self.expected + self.covariance @ weights)
+        """Posterior mean (m,) of the few rows, without noise."""
+        return np.asarray(self.conditional_mean + self.covariance @ weights)
 
-    def back(self, weights: FloatArray) -> FloatArray:
-        """Weights (n,) of the many that go with weights of the few."""
-        return np.asarray(self.alone - self.shared @ weights)
+    def observed_weights(self, weights: FloatArray) -> FloatArray:
+        """Weights (n,) of the observed rows that belong to ``weights`` of the few."""
+        return np.asarray(self.observed_solution - self.cross_solution @ weights)

@@ -1,4 +1,4 @@
-"""Choose the sizes of several random parts by the likelihood of what was seen."""
+"""Choose the variances of several Gaussian components by the likelihood of their sum."""
 
 from __future__ import annotations
 
@@ -9,55 +9,60 @@ from scipy import linalg, optimize
 
 from deconfound.design import FloatArray
 
-STEPS = 60  # of the quasi-Newton search; it stops by itself after twenty to forty
-PRECISION = 1e-3  # of the log-likelihood, far below what any reader of a variance could see
-LONGEST = 10.0  # log-steps from the start beyond which a part is as good as absent or all there is
+MAX_ITERATIONS = 60  # of L-BFGS-B, which usually stops after 20 to 40
+FTOL = 1e-3  # divided by the number of rows; the search stops at gains in log-likelihood of about this size
+MAX_LOG_STEP = 10.0  # from the start; at exp(-10) a component is absent, at exp(10) it is everything
+FAILED_OBJECTIVE = 1e12  # of variances whose covariance is not positive definite; larger than any real objective
 
 
 def log_likelihood(
-    log_sizes: FloatArray, kernels: Sequence[FloatArray], target: FloatArray
+    log_variances: FloatArray, kernels: Sequence[FloatArray], target: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Log-density of target ~ N(0, sum_i exp(log_sizes_i) kernels_i) up to a constant, and its gradient."""
-    sizes = np.exp(log_sizes)
-    total = np.zeros_like(kernels[0])
-    for size, kernel in zip(sizes, kernels, strict=True):
-        total += size * kernel
-    triangle, failed = linalg.lapack.dpotrf(total, lower=1, overwrite_a=1)
+    """Log-density of target ~ N(0, sum_i exp(log_variances_i) kernels_i) up to a constant, and its gradient.
+
+    The log-density is minus infinity where the covariance is not positive definite.
+    """
+    variances = np.exp(log_variances)
+    covariance = np.zeros_like(kernels[0])
+    for variance, kernel in zip(variances, kernels, strict=True):
+        covariance += variance * kernel
+    triangle, failed = linalg.lapack.dpotrf(covariance, lower=1, overwrite_a=1)
     if failed:
-        return -np.inf, np.zeros_like(sizes)
+        return -np.inf, np.zeros_like(variances)
     weights = linalg.cho_solve((triangle, True), target, check_finite=False)
     inverse, _ = linalg.lapack.dpotri(triangle.copy(), lower=1, overwrite_c=1)
-    half = np.tril(inverse, -1)
+    below_diagonal = np.tril(inverse, -1)
     likelihood = -0.5 * float(target @ weights) - float(np.log(np.diag(triangle)).sum())
-    gradient = np.empty_like(sizes)
-    for at, kernel in enumerate(kernels):
-        trace = 2.0 * float(np.vdot(half, kernel)) + float(np.diag(inverse) @ np.diag(kernel))
-        gradient[at] = 0.5 * sizes[at] * (float(weights @ kernel @ weights) - trace)
+    gradient = np.empty_like(variances)
+    for i, kernel in enumerate(kernels):
+        trace = 2.0 * float(np.vdot(below_diagonal, kernel)) + float(np.diag(inverse) @ np.diag(kernel))
+        gradient[i] = 0.5 * variances[i] * (float(weights @ kernel @ weights) - trace)
     return likelihood, gradient
 
 
 def maximize_marginal_likelihood(
-    kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, spread: float
-) -> tuple[FloatArray, float]:
-    """Sizes (m,) that maximise the likelihood times a log-normal prior around ``start``, and the log-likelihood there.
+    kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, prior_log_sd: float
+) -> FloatArray:
+    """Variances (m,) that maximise the likelihood times a log-normal prior around ``start``.
 
-    ``spread`` is the prior's standard deviation of log(size): it holds parts in place that the data do not speak of.
+    ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data contain no
+    information stays at its start.
     """
     origin = np.log(start)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
         likelihood, gradient = log_likelihood(origin + step, kernels, target)
-        prior = 0.5 * float(step @ step) / spread**2
+        prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):
-            return 1e12 + prior, step / spread**2
-        return prior - likelihood, step / spread**2 - gradient
+            return FAILED_OBJECTIVE + prior, step / prior_log_sd**2
+        return prior - likelihood, step / prior_log_sd**2 - gradient
 
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         objective,
         np.zeros(len(start)),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-LONGEST, LONGEST)] * len(start),
-        options={"maxiter": STEPS, "ftol": PRECISION / max(len(target), 1)},
+        bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),
+        options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(len(target), 1)},
     )
-    return np.exp(origin + found.x), log_likelihood(origin + found.x, kernels, target)[0]
+    return np.asarray(np.exp(origin + optimum.x))

@@ -1,77 +1,132 @@
-"""Learn from both sources how large each part of an outcome is."""
+"""How much each component contributes to the variance of outcomes, estimated from both sources."""
 
 from __future__ import annotations
+
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deconfound.design import Rows, stack
+from deconfound.design import FloatArray, Rows, stack
+from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
-from deconfound.reward.auto.kernels import PARTS, Placed, Scale, VarianceComponents
+from deconfound.reward.auto.kernels import KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
+from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import TrainingData
 
-LEARNED_FROM = 300
-"""Rows of each source that the sizes are learned from; a few hundred settle nine numbers."""
+ROWS_PER_SOURCE = 300
+"""Rows of each source used to estimate the variances; a few hundred are enough for nine numbers."""
 
-EXPECTED_REWARD, EXPECTED_BIAS = 1 / 3, 1 / 30
-"""Where the search for a part's size starts, as a share of the outcome's variance."""
+PRIOR_REWARD_SHARE, PRIOR_BIAS_SHARE = 1 / 3, 1 / 30
+"""Prior median of a component's variance, as a share of the outcome's variance; the search starts there."""
 
-SPREAD = 3.0
-"""Standard deviation of the prior over log(size): a part may be twenty times larger or smaller than expected."""
+PRIOR_LOG_SD = 3.0
+"""Prior standard deviation of log(variance): one standard deviation is a factor of 20."""
 
-SMALLEST = 1e-6
-"""Variance of constant outcomes, so that logarithms exist."""
+MIN_VARIANCE = 1e-6
+"""Variance assumed for constant outcomes, so that its logarithm is finite."""
 
 
-def fit_variance_components(sources: TrainingData) -> VarianceComponents:
-    """The likeliest sizes, from a sample of both sources."""
-    log, experiment = subsample(sources.log, LEARNED_FROM), subsample(sources.experiment, LEARNED_FROM)
-    scale = Scale.of(sources.log)
-    both = _joined(log, experiment)
-    kernels = Placed.of(both, scale).kernels(Placed.of(both, scale))
-    logged = np.arange(len(both)) < len(log)
-    among = np.outer(logged, logged).astype(np.float64)
-    listed = [*kernels, *(kernel * among for kernel in kernels), np.diag(1.0 / both.weight_or_ones)]
-    target = both.require_outcome() - level(sources)
-    variance = max(float(target.var()), SMALLEST)
-    shares = np.array([EXPECTED_REWARD] * 4 + [EXPECTED_BIAS] * 4 + [1.0])
-    there = _there(sources, log)
-    sizes = np.zeros(len(PARTS))
-    used = [kernel for kernel, possible in zip(listed, there, strict=True) if possible]
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """Variances of the components whose sum is an outcome.
+
+    An outcome is reward + noise in the experiment and reward + bias + noise in the log. Reward and bias each have a
+    component linear in the text (phi), one linear in the proxies (psi), one per model, and an intercept. Each variance
+    is that of its component on an average row of the log.
+    """
+
+    reward_text: float
+    reward_proxies: float
+    reward_model: float
+    reward_intercept: float
+    bias_text: float
+    bias_proxies: float
+    bias_model: float
+    bias_intercept: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            variance = getattr(self, field.name)
+            if not (np.isfinite(variance) and variance >= 0):
+                raise UsageError(f"{field.name} must be a variance, zero or more, not {variance!r}.")
+        require_positive("noise", self.noise)
+
+    @property
+    def reward(self) -> FloatArray:
+        """Variances of the reward's components (4,), in the order of ``KernelRows.kernels``."""
+        return np.array([self.reward_text, self.reward_proxies, self.reward_model, self.reward_intercept])
+
+    @property
+    def bias(self) -> FloatArray:
+        """Variances of the log bias's components (4,), in the same order."""
+        return np.array([self.bias_text, self.bias_proxies, self.bias_model, self.bias_intercept])
+
+    def as_array(self) -> FloatArray:
+        """All variances (9,), in the order of the fields."""
+        return np.array(astuple(self))
+
+    @classmethod
+    def from_array(cls, variances: FloatArray) -> VarianceComponents:
+        """The inverse of ``as_array``."""
+        return cls(*(float(variance) for variance in variances))
+
+
+def fit_variance_components(data: TrainingData) -> VarianceComponents:
+    """Maximum a posteriori variances, from a sample of both sources.
+
+    Components that these sources cannot have, such as proxies where psi is missing, get variance zero.
+    """
+    log, experiment = subsample(data.log, ROWS_PER_SOURCE), subsample(data.experiment, ROWS_PER_SOURCE)
+    both = _stack_sources(log, experiment)
+    rows = KernelRows.from_rows(both, KernelScale.from_log(data.log))
+    reward_kernels = rows.kernels(rows)
+    from_log = np.arange(len(both)) < len(log)
+    both_from_log = np.outer(from_log, from_log).astype(np.float64)
+    bias_kernels = (kernel * both_from_log for kernel in reward_kernels)
+    kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones)]
+    target = both.require_outcome() - prior_mean(data)
+    outcome_variance = max(float(target.var()), MIN_VARIANCE)
+    start = outcome_variance * np.array([PRIOR_REWARD_SHARE] * 4 + [PRIOR_BIAS_SHARE] * 4 + [1.0])
+    present = _identifiable(data)
+    used = [kernel for kernel, is_present in zip(kernels, present, strict=True) if is_present]
+    variances = np.zeros(len(start))
     with one_blas_thread():
-        sizes[there], _ = maximize_marginal_likelihood(used, target, variance * shares[there], SPREAD)
-    return VarianceComponents.of(sizes)
+        variances[present] = maximize_marginal_likelihood(used, target, start[present], PRIOR_LOG_SD)
+    return VarianceComponents.from_array(variances)
 
 
-def _there(sources: TrainingData, log: Rows) -> NDArray[np.bool_]:
-    """Which parts these sources can have: none over proxies or models that are not known."""
-    psi, model = log.psi is not None and log.psi.shape[1] > 0, log.model is not None
-    modelled = sources.experiment.model is not None
-    return np.array([True, psi, modelled, True, True, psi, model, True, True])
+def prior_mean(data: TrainingData) -> float:
+    """The mean around which all components vary: that of the log's outcomes."""
+    return float(data.log.normalized_weight @ data.log.require_outcome())
 
 
-def subsample(rows: Rows, most: int) -> Rows:
-    """All rows, or a sample of so many of them."""
-    if len(rows) <= most:
+def subsample(rows: Rows, max_rows: int | None) -> Rows:
+    """All rows, or a random sample of ``max_rows`` in their order; the same sample every time."""
+    if max_rows is None or len(rows) <= max_rows:
         return rows
-    return rows.take(np.sort(np.random.default_rng(most).choice(len(rows), most, replace=False)))
+    return rows.take(np.sort(np.random.default_rng(max_rows).choice(len(rows), max_rows, replace=False)))
 
 
-def level(sources: TrainingData) -> float:
-    """Around which all parts vary: the mean outcome of the log."""
-    return float(sources.log.normalized_weight @ sources.log.require_outcome())
+def _identifiable(data: TrainingData) -> NDArray[np.bool_]:
+    """Which components these sources can have (9,): none over proxies or models that are missing."""
+    log = data.log
+    psi, model = log.psi is not None and log.psi.shape[1] > 0, log.model is not None
+    experiment_model = data.experiment.model is not None
+    return np.array([True, psi, experiment_model, True, True, psi, model, True, True])
 
 
-def _joined(log: Rows, experiment: Rows) -> Rows:
+def _stack_sources(log: Rows, experiment: Rows) -> Rows:
     """Rows of both sources, the log's first."""
     both = (log, experiment)
     psi = None if log.psi is None or experiment.psi is None else np.vstack([log.psi, experiment.psi])
-    unknown = [np.full(len(rows), -1 - at) if rows.model is None else rows.model for at, rows in enumerate(both)]
+    model = [np.full(len(rows), -1) if rows.model is None else rows.model for rows in both]
     return Rows(
         stack([rows.phi for rows in both]),
         psi,
         np.concatenate([rows.require_outcome() for rows in both]),
-        np.concatenate(unknown),
+        np.concatenate(model),
         np.concatenate([rows.weight_or_ones for rows in both]),
     )

@@ -1,7 +1,7 @@
 """The paper's theorems as numbers, wherever possible through the package's own fits.
 
 A population is a finite set of points z with masses. Given to a family as rows weighted by mass, with the conditional
-mean as outcome and a penalty near zero, a fit is the population projection that the theorem speaks of.
+mean as outcome and a penalty near zero, a fit is the population projection of the theorem.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from deconfound.design import FloatArray, Rows
 from deconfound.reward import Cvci, CvciResidual, ExpOnly, Grounded, ObsOnly, RepresentationExp
 from tests.support import naive
 
-FREE = 1e-9  # a penalty that only keeps the system solvable, on masses that sum to one
-CLOSE = 1e-6  # what that penalty can cost
-SCALE = 1e3  # observations a whole population stands for
+FREE = 1e-9  # a penalty that only makes the system solvable, on masses that sum to one
+CLOSE = 1e-6  # the error that this penalty can cause
+SCALE = 1e3  # observations that a whole population represents
 
 
 @dataclass(frozen=True)
@@ -28,26 +28,26 @@ class Population:
     mass: FloatArray
     phi: FloatArray
     psi: FloatArray
-    log_outcome: FloatArray  # what the log's regression is given to learn
+    log_outcome: FloatArray  # conditional mean outcome in the log
     reward: FloatArray  # r*
 
     def norm(self, values: FloatArray) -> float:
-        """Squared norm under the experiment's law."""
+        """Squared norm under the experiment's distribution."""
         return float(self.mass @ values**2)
 
     def inner(self, one: FloatArray, other: FloatArray) -> float:
         return float(self.mass @ (one * other))
 
-    def sides(self) -> tuple[Rows, Rows]:
-        """Log and experiment that hold the whole population."""
+    def sources(self) -> tuple[Rows, Rows]:
+        """Log and experiment that contain the whole population."""
         weight = SCALE * self.mass
-        make = (self.log_outcome, self.reward)
-        log, experiment = (Rows(self.phi, psi=self.psi, outcome=y, weight=weight) for y in make)
+        outcomes = (self.log_outcome, self.reward)
+        log, experiment = (Rows(self.phi, psi=self.psi, outcome=y, weight=weight) for y in outcomes)
         return log, experiment
 
     def predict(self, family: Any) -> FloatArray:
         """The family's fit to the whole population, at every point; never clipped."""
-        log, experiment = self.sides()
+        log, experiment = self.sources()
         predicted = np.asarray(family.fit(log, experiment).predict(experiment))
         assert predicted.min() > 0
         assert predicted.max() < 1
@@ -69,7 +69,7 @@ def full(strength: float = 1.0) -> Grounded:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_oracle_correction_gains_exactly_what_the_theorem_says(seed: int) -> None:
+def test_the_oracle_correction_gains_exactly_what_the_theorem_states(seed: int) -> None:
     """R(f_obs - s h) = R(f_obs) - (2 s - s^2) |h|^2, with h the projection of the bias on psi."""
     it = population(seed)
     base = it.predict(ObsOnly(FREE * SCALE))
@@ -98,7 +98,7 @@ class NoisyCorrection:
 def noisy_correction(it: Population, seed: int) -> NoisyCorrection:
     """Fit the correction to ten rows of the population with noise on their outcomes."""
     rng = np.random.default_rng(seed)
-    log, whole = it.sides()
+    log, whole = it.sources()
     sample = whole.take(rng.choice(len(it.mass), 10, p=it.mass))
     noisy = replace(sample, outcome=sample.require_outcome() + 0.1 * rng.standard_normal(10), weight=None)
     none, half, whole_way = (
@@ -115,20 +115,20 @@ def test_a_noisy_correction_obeys_its_identity_and_can_hurt() -> None:
 
     Among twenty experiments some corrections hurt at full strength and help at half: hence the strength.
     """
-    rescued = 0
+    improved_at_half = 0
     for seed in range(20):
         it = population(seed)
-        found = noisy_correction(it, seed)
-        for strength, risk in ((0.5, found.half), (1.0, found.full)):
-            expected = strength**2 * it.norm(found.h) - 2 * strength * it.inner(found.b, found.h)
-            assert risk - found.none == pytest.approx(expected, abs=1e-12)
-        assert found.full > it.norm(it.predict(full()) - it.reward)
-        rescued += found.full > found.none > found.half
-    assert rescued >= 3
+        noisy = noisy_correction(it, seed)
+        for strength, risk in ((0.5, noisy.half), (1.0, noisy.full)):
+            expected = strength**2 * it.norm(noisy.h) - 2 * strength * it.inner(noisy.b, noisy.h)
+            assert risk - noisy.none == pytest.approx(expected, abs=1e-12)
+        assert noisy.full > it.norm(it.predict(full()) - it.reward)
+        improved_at_half += noisy.full > noisy.none > noisy.half
+    assert improved_at_half >= 3
 
 
 def distance(it: Population, target: FloatArray, features: FloatArray) -> float:
-    """Distance under the experiment's law from a target to the affine span of features."""
+    """Distance under the experiment's distribution from a target to the affine span of features."""
     root = np.sqrt(it.mass)
     design = np.column_stack([features, np.ones(len(root))]) * root[:, None]
     coef = np.linalg.lstsq(design, root * target, rcond=None)[0]
@@ -155,7 +155,7 @@ def test_residual_beats_pooling_exactly_when_its_class_is_nearer() -> None:
     assert 5 <= sum(winners) <= 35
 
 
-def test_residual_wins_strictly_when_the_log_holds_the_hard_part() -> None:
+def test_residual_wins_strictly_when_the_log_contains_the_complex_part() -> None:
     """r* - f_obs in H_psi and r* outside F_phi: residual risk zero, pooling risk positive."""
     it = population(1, table=False)
     hard = 0.5 + it.phi @ np.array([0.03, -0.02, 0.02, 0.0])
@@ -172,7 +172,7 @@ def test_a_linear_bias_is_corrected_completely() -> None:
     assert it.norm(it.predict(RepresentationExp(FREE * SCALE)) - it.reward) > 1e-4
 
 
-def test_grounding_holds_targets_that_psi_alone_cannot() -> None:
+def test_grounding_can_represent_targets_that_psi_alone_cannot() -> None:
     """Class expansion (b): f_obs outside H_psi is itself in the grounded class."""
     it = population(3)
     it = replace(it, log_outcome=it.reward)
@@ -194,7 +194,7 @@ class LinearCase:
 
     design: FloatArray  # (n, d + 1), last column ones
     log: Rows
-    centre: FloatArray  # (d + 1,) the log's own coefficients
+    center: FloatArray  # (d + 1,) the log's own coefficients
     penalty: float
 
     @property
@@ -227,24 +227,24 @@ class LinearCase:
         return np.append(reward.phi_coef, reward.intercept)
 
 
-def linear_case(centre: FloatArray, penalty: float = 2.0, seed: int = 0) -> LinearCase:
+def linear_case(center: FloatArray, penalty: float = 2.0, seed: int = 0) -> LinearCase:
     rng = np.random.default_rng(seed)
-    columns = len(centre) - 1
+    columns = len(center) - 1
     design = np.column_stack([rng.standard_normal((9, columns)), np.ones(9)])
     phi = rng.standard_normal((60, columns))
-    log = Rows(phi, psi=phi, outcome=phi @ centre[:-1] + centre[-1])
-    return LinearCase(design, log, centre, penalty)
+    log = Rows(phi, psi=phi, outcome=phi @ center[:-1] + center[-1])
+    return LinearCase(design, log, center, penalty)
 
 
-def test_grounded_is_centred_ridge_in_closed_form() -> None:
+def test_grounded_is_centered_ridge_in_closed_form() -> None:
     """beta_G = (S + Lambda)^-1 (Psi'Y + Lambda beta_obs), and (1 - s) beta_obs + s beta_G at strength s."""
     case = linear_case(np.array([0.04, -0.05, 0.03, 0.5]))
     outcome = np.random.default_rng(1).uniform(0.3, 0.7, 9)
-    closed = case.shrink @ (case.design.T @ outcome + case.penalties @ case.centre)
+    closed = case.shrink @ (case.design.T @ outcome + case.penalties @ case.center)
     np.testing.assert_allclose(case.grounded(outcome), closed, atol=CLOSE)
-    assert np.abs(closed - case.centre).max() > 0.01
+    assert np.abs(closed - case.center).max() > 0.01
     for strength in (0.0, 0.35, 1.0):
-        between = (1 - strength) * case.centre + strength * closed
+        between = (1 - strength) * case.center + strength * closed
         np.testing.assert_allclose(case.grounded(outcome, strength), between, atol=CLOSE)
 
 
@@ -255,18 +255,18 @@ def risks(case: LinearCase, truth: FloatArray, noise: float, metric: FloatArray)
     +-noise * sqrt(n) e_i, all equally likely, have mean zero and covariance noise^2 I: no Monte Carlo is needed.
     """
     rows = len(case.design)
-    found: tuple[list[float], list[float]] = ([], [])
+    errors: tuple[list[float], list[float]] = ([], [])
     for kick in np.vstack([np.eye(rows), -np.eye(rows)]) * noise * np.sqrt(rows):
         outcome = case.design @ truth + kick
-        for kept, coef in zip(found, (case.grounded(outcome), case.exp_only(outcome)), strict=True):
-            kept.append(float((coef - truth) @ metric @ (coef - truth)))
-    return float(np.mean(found[0])), float(np.mean(found[1]))
+        for squared_errors, coef in zip(errors, (case.grounded(outcome), case.exp_only(outcome)), strict=True):
+            squared_errors.append(float((coef - truth) @ metric @ (coef - truth)))
+    return float(np.mean(errors[0])), float(np.mean(errors[1]))
 
 
-def test_the_crossover_is_where_the_log_becomes_a_worse_centre_than_zero() -> None:
+def test_the_crossover_is_where_the_log_becomes_a_worse_center_than_zero() -> None:
     """Both risks match the corollary's formulas, and grounded wins iff the weighted distance to the log is smaller.
 
-    The log's centre moves from the truth through zero and beyond, so that both answers occur.
+    The log's center moves from the truth through zero and beyond, so that both answers occur.
     """
     truth = np.array([0.05, -0.04, 0.03, 0.5])
     metric = np.diag([1.0, 2.0, 0.5, 1.0])
@@ -276,7 +276,7 @@ def test_the_crossover_is_where_the_log_becomes_a_worse_centre_than_zero() -> No
         grounded, alone = risks(case, truth, 0.02, metric)
         bias = case.penalties @ case.shrink @ metric @ case.shrink @ case.penalties
         noise = 0.02**2 * np.trace(metric @ case.shrink @ case.design.T @ case.design @ case.shrink)
-        away = truth - case.centre
+        away = truth - case.center
         assert grounded == pytest.approx(away @ bias @ away + noise, rel=1e-4)
         assert alone == pytest.approx(truth @ bias @ truth + noise, rel=1e-4)
         assert (grounded <= alone) == (away @ bias @ away <= truth @ bias @ truth)
@@ -285,7 +285,7 @@ def test_the_crossover_is_where_the_log_becomes_a_worse_centre_than_zero() -> No
 
 
 def test_the_naive_twin_of_least_squares_is_least_squares() -> None:
-    """The twins rest on this one function, so it is held to the normal equations."""
+    """The twins rest on this one function, so it is compared with the normal equations."""
     case = linear_case(np.array([0.04, -0.05, 0.03, 0.5]))
     outcome = np.random.default_rng(2).uniform(0, 1, 9)
     coef, intercept = naive.least_squares(case.design[:, :-1], outcome, np.ones(9), case.penalty)

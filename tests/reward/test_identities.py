@@ -1,4 +1,4 @@
-"""Limits and equivalences between the families; each docstring holds the algebra."""
+"""Limits and equivalences between the families; each docstring has the algebra."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.support import naive
 from tests.support.random_rows import Pair, Shape, make, mild, repeated, shuffled
 
 AGREE = 1e-10
-EVERY = [pytest.param(family(), id=family.name) for family in FAMILIES + VARIANTS]
+RIDGE_FAMILIES = [pytest.param(family(), id=family.name) for family in FAMILIES + VARIANTS]
 
 
 def same(one: Any, other: Any, pair: Pair, atol: float = AGREE) -> None:
-    """Both candidates predict alike everywhere, and not a constant."""
+    """Both candidates predict the same everywhere, and not a constant."""
     for rows in (pair.log, pair.experiment, pair.fresh):
         left, right = (c.fit(pair.log, pair.experiment).predict(rows) for c in (one, other))
         np.testing.assert_allclose(left, right, rtol=0, atol=atol)
@@ -49,14 +49,14 @@ def test_cvci_without_the_experiment_is_obs_only(pair: Pair, penalty: float) -> 
 
 
 def test_cvci_counts_observations_and_not_rows(shape: Shape) -> None:
-    """With weights, n is the number of observations the rows stand for."""
+    """With weights, n is the number of observations that the rows represent."""
     weighted = make(replace(shape, weighted=True))
-    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.total_weight), weighted)
-    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.total_weight), weighted)
+    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.count), weighted)
+    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.count), weighted)
 
 
 def test_cvci_moves_continuously_to_both_ends(pair: Pair) -> None:
-    """The ends have code of their own; a jump there would hide a wrong scale."""
+    """The ends have separate code; a jump there would mean a wrong scale."""
     same(Cvci(1e-9, 0.1), Cvci(0.0, 0.1), pair, atol=1e-6)
     same(Cvci(1 - 1e-9, 0.1), Cvci(1.0, 0.1), pair, atol=1e-6)
 
@@ -69,19 +69,19 @@ def test_pooling_two_copies_of_one_source_is_that_source(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("penalty", [0.1, 5.0])
-def test_grounded_on_phi_is_ridge_centred_at_the_log(pair: Pair, penalty: float) -> None:
+def test_grounded_on_phi_is_ridge_centered_at_the_log(pair: Pair, penalty: float) -> None:
     """With psi = phi, w = w_obs - t turns |f_obs - Y - phi't|^2 + p t't into |Y - phi'w|^2 + p |w - w_obs|^2."""
     calm = on_phi(mild(pair))
     phi, experiment = naive.dense(calm.experiment.phi), calm.experiment
-    centre, level = naive.least_squares(
+    center, intercept_of_log = naive.least_squares(
         naive.dense(calm.log.phi), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0
     )
-    offset = experiment.require_outcome() - phi @ centre
+    offset = experiment.require_outcome() - phi @ center
     shift, intercept = naive.least_squares(phi, offset, experiment.weight_or_ones, penalty)
     fit = Grounded(penalty=penalty, log_penalty=2.0).fit(calm.log, experiment)
     for rows in (calm.log, experiment):
-        assert unclipped(naive.dense(rows.phi) @ centre + level)
-        expected = naive.dense(rows.phi) @ (centre + shift) + intercept
+        assert unclipped(naive.dense(rows.phi) @ center + intercept_of_log)
+        expected = naive.dense(rows.phi) @ (center + shift) + intercept
         np.testing.assert_allclose(fit.predict(rows), expected, rtol=0, atol=AGREE)
 
 
@@ -94,7 +94,7 @@ def unclipped(values: FloatArray) -> bool:
     return bool((values > 0).all() and (values < 1).all())
 
 
-def test_a_correction_of_no_strength_leaves_the_log_untouched(pair: Pair) -> None:
+def test_a_correction_of_strength_zero_leaves_the_log_unchanged(pair: Pair) -> None:
     for basis in ("linear", "quadratic"):
         same(Grounded(basis, strength=0.0, log_penalty=0.7), ObsOnly(0.7), pair)
     same(GroundedLinear(strength=0.0, log_penalty=0.7), ObsOnly(0.7), pair)
@@ -110,14 +110,14 @@ def test_the_strength_moves_predictions_along_a_straight_line(pair: Pair) -> Non
     np.testing.assert_allclose(half, (none + full) / 2, rtol=0, atol=AGREE)
 
 
-def test_an_overruled_correction_shifts_the_log_by_its_mean_bias(pair: Pair) -> None:
+def test_an_infinitely_penalized_correction_shifts_the_log_by_its_mean_bias(pair: Pair) -> None:
     """As the penalty grows t goes to zero, and the free intercept to mean(f_obs - Y)."""
     calm = mild(pair)
-    log_alone = ObsOnly(1.0).fit(calm.log, calm.experiment)
-    bias = np.mean(log_alone.predict(calm.experiment) - calm.experiment.require_outcome())
+    log_only = ObsOnly(1.0).fit(calm.log, calm.experiment)
+    bias = np.mean(log_only.predict(calm.experiment) - calm.experiment.require_outcome())
     assert abs(bias) > 1e-4
     corrected = Grounded(penalty=1e13).fit(calm.log, calm.experiment).predict(calm.experiment)
-    np.testing.assert_allclose(corrected, log_alone.predict(calm.experiment) - bias, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(corrected, log_only.predict(calm.experiment) - bias, rtol=0, atol=1e-9)
 
 
 def test_the_linear_variant_is_grounded_with_a_linear_basis(pair: Pair) -> None:
@@ -129,7 +129,7 @@ def test_residual_pooling_without_the_log_is_the_full_linear_correction(pair: Pa
     same(CvciResidual(0.0, 0.2, 3.0), Grounded("linear", 0.2 * len(pair.experiment), 1.0, 3.0), pair)
 
 
-def test_an_overruled_residual_of_the_log_alone_leaves_the_log_untouched(pair: Pair) -> None:
+def test_an_infinitely_penalized_residual_of_the_log_only_leaves_the_log_unchanged(pair: Pair) -> None:
     """The free intercept of f_obs gives its residuals mean zero; with no slope nothing is left to add."""
     calm = mild(pair)
     assert unclipped(naive.f_obs(calm.log, 0.7)(calm.log))
@@ -139,13 +139,13 @@ def test_an_overruled_residual_of_the_log_alone_leaves_the_log_untouched(pair: P
     np.testing.assert_allclose(left, right, rtol=0, atol=1e-9)
 
 
-def test_a_residual_on_phi_finds_nothing_that_an_unpenalised_log_has_left() -> None:
+def test_a_residual_on_phi_adds_nothing_to_an_unpenalized_fit_of_the_log() -> None:
     """Least squares leaves residuals orthogonal to phi, so on the log alone psi = phi explains none of them."""
     tall = on_phi(mild(make(Shape(spread=0.3))))
     same(CvciResidual(1.0, 1e-3, 1e-9), ObsOnly(1e-9), tall, atol=1e-7)
 
 
-def test_residual_pooling_over_an_overruled_baseline_is_pooling_on_psi(pair: Pair) -> None:
+def test_residual_pooling_over_an_infinitely_penalized_baseline_is_pooling_on_psi(pair: Pair) -> None:
     """A huge log penalty leaves f_obs the log's mean, a constant that the free intercept absorbs."""
     on_psi = Pair(
         *(
@@ -160,8 +160,8 @@ def test_residual_pooling_over_an_overruled_baseline_is_pooling_on_psi(pair: Pai
 
 @pytest.mark.parametrize("strength", [1.0, 0.3])
 @pytest.mark.parametrize("pooling", [0.0, 0.5])
-def test_immovable_anchors_make_the_anchored_variant_grounded(pair: Pair, strength: float, pooling: float) -> None:
-    """b is held at one and alpha at the strength, whatever the sources say."""
+def test_infinite_anchors_make_the_anchored_variant_grounded(pair: Pair, strength: float, pooling: float) -> None:
+    """b is then one and alpha the strength, whatever the data."""
     anchored = GroundedAnchor(strength=strength, pooling=pooling, baseline_anchor=1e13, strength_anchor=1e13)
     same(anchored, Grounded(strength=strength), pair)
 
@@ -190,23 +190,23 @@ def test_doubling_the_log_changes_no_mean(pair: Pair) -> None:
     )
 
 
-@pytest.mark.parametrize("candidate", EVERY)
+@pytest.mark.parametrize("candidate", RIDGE_FAMILIES)
 def test_the_order_of_rows_changes_nothing(candidate: Any, pair: Pair) -> None:
     before = candidate.fit(pair.log, pair.experiment).predict(pair.fresh)
     after = candidate.fit(shuffled(pair.log, 1), shuffled(pair.experiment, 2)).predict(pair.fresh)
     np.testing.assert_allclose(after, before, rtol=0, atol=AGREE)
 
 
-@pytest.mark.parametrize("candidate", EVERY)
+@pytest.mark.parametrize("candidate", RIDGE_FAMILIES)
 @pytest.mark.parametrize("stored", [False, True], ids=["dense", "sparse"])
-def test_a_weight_is_that_many_repeats_of_the_row(candidate: Any, shape: Shape, stored: bool) -> None:
+def test_a_weight_equals_that_many_repeats_of_the_row(candidate: Any, shape: Shape, stored: bool) -> None:
     weighted = make(replace(shape, weighted=True, sparse=stored))
     before = candidate.fit(weighted.log, weighted.experiment).predict(weighted.fresh)
     after = candidate.fit(repeated(weighted.log), repeated(weighted.experiment)).predict(weighted.fresh)
     np.testing.assert_allclose(after, before, rtol=0, atol=AGREE)
 
 
-@pytest.mark.parametrize("candidate", EVERY)
+@pytest.mark.parametrize("candidate", RIDGE_FAMILIES)
 def test_dense_and_sparse_rows_give_the_same_reward(candidate: Any, shape: Shape) -> None:
     thin = make(replace(shape, sparse=True))
     full = Pair(*(replace(rows, phi=naive.dense(rows.phi)) for rows in (thin.log, thin.experiment, thin.fresh)))
@@ -217,11 +217,11 @@ def test_dense_and_sparse_rows_give_the_same_reward(candidate: Any, shape: Shape
     np.testing.assert_allclose(crossed, before, rtol=0, atol=AGREE)
 
 
-@pytest.mark.parametrize("candidate", EVERY)
+@pytest.mark.parametrize("candidate", RIDGE_FAMILIES)
 def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> None:
-    """A constant column is the intercept's business, and an empty one nobody's."""
+    """A constant column is absorbed by the intercept, and a column of zeros has no effect."""
     wider = [
-        replace(rows, phi=np.column_stack([rows.phi.toarray(), np.full(len(rows), 3.0), np.zeros(len(rows))]))
+        replace(rows, phi=np.column_stack([rows.phi, np.full(len(rows), 3.0), np.zeros(len(rows))]))
         for rows in (pair.log, pair.experiment, pair.fresh)
     ]
     before = candidate.fit(pair.log, pair.experiment).predict(pair.fresh)
@@ -230,8 +230,8 @@ def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> 
 
 
 @pytest.mark.parametrize("pooling", [0.0, 0.4, 1.0])
-def test_one_ridge_on_stacked_rows_equals_the_factorization_made_for_many(pair: Pair, pooling: float) -> None:
-    """Before anything is tuned `Cvci` fits by one plain ridge; afterwards it reuses the factored log."""
+def test_one_ridge_on_stacked_rows_equals_the_shared_factorization(pair: Pair, pooling: float) -> None:
+    """Before anything is tuned ``Cvci`` fits one plain ridge; afterwards it reuses the factored log."""
     candidate, train = Cvci(pooling, 0.05), np.arange(len(pair.experiment))[::2]
     prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [candidate])
     alone = prepared.fit(candidate, train)

@@ -12,8 +12,8 @@ from deconfound.design import FloatArray, Rows
 from deconfound.reward import ExpOnly, ObsOnly
 from deconfound.value import direct
 
-SCALE = 1e3  # observations a whole population stands for
-FREE = 1e-6  # a penalty that only keeps the system solvable
+SCALE = 1e3  # observations that a whole population represents
+FREE = 1e-6  # a penalty that only makes the system solvable
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class World:
 
 
 def world(seed: int = 0, *, confounded: bool = True, stateless: bool = True) -> World:
-    """Users of state u like the models that suit them; ``stateless`` models never see u (A4)."""
+    """Users of state u choose the models that suit them; ``stateless`` models do not depend on u (A4)."""
     rng = np.random.default_rng(seed)
     xs, us, models, outputs = 3, 2, 3, 4
     writes = rng.dirichlet(np.full(outputs, 0.5), (xs, us, models))
@@ -68,26 +68,26 @@ def world(seed: int = 0, *, confounded: bool = True, stateless: bool = True) -> 
 def test_the_experiments_regression_averaged_over_replay_is_the_causal_value(seed: int) -> None:
     """E_{M ~ replay(x, a)} r*(x, M) = E[Y | x, do(a)], with declared, context-dependent randomization."""
     it = world(seed)
-    found = np.einsum("xam,xm->xa", it.replay(), it.regression(it.experiment()))
-    np.testing.assert_allclose(found, it.truth(), atol=1e-12)
+    q = np.einsum("xam,xm->xa", it.replay(), it.regression(it.experiment()))
+    np.testing.assert_allclose(q, it.truth(), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_logs_regression_is_not_causal_when_users_choose_by_their_state(seed: int) -> None:
     it = world(seed)
-    found = np.einsum("xam,xm->xa", it.replay(), it.regression(it.log()))
-    assert np.abs(found - it.truth()).max() > 0.01
+    q = np.einsum("xam,xm->xa", it.replay(), it.regression(it.log()))
+    assert np.abs(q - it.truth()).max() > 0.01
     fair = world(seed, confounded=False)
-    found = np.einsum("xam,xm->xa", fair.replay(), fair.regression(fair.log()))
-    np.testing.assert_allclose(found, fair.truth(), atol=1e-12)
+    q = np.einsum("xam,xm->xa", fair.replay(), fair.regression(fair.log()))
+    np.testing.assert_allclose(q, fair.truth(), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_identification_fails_when_the_models_see_the_users_state(seed: int) -> None:
-    """Without A4 the output tells of u, and r* mixes the output's effect with u's."""
+    """Without A4 the output depends on u, and r* mixes the output's effect with that of u."""
     it = world(seed, stateless=False)
-    found = np.einsum("xam,xm->xa", it.replay(), it.regression(it.experiment()))
-    assert np.abs(found - it.truth()).max() > 0.01
+    q = np.einsum("xam,xm->xa", it.replay(), it.regression(it.experiment()))
+    assert np.abs(q - it.truth()).max() > 0.01
 
 
 def test_exp_only_and_direct_recover_the_causal_values_of_a_whole_population() -> None:
@@ -101,13 +101,13 @@ def test_exp_only_and_direct_recover_the_causal_values_of_a_whole_population() -
 def values_of(family: Any, it: World) -> FloatArray:
     outputs = it.outcome.shape[1]
     cells = len(it.x) * outputs
-    sides = []
+    sources = []
     for mass in (it.log(), it.experiment()):
         weight, outcome = mass.sum(axis=(1, 2)).ravel(), it.regression(mass).ravel()
-        sides.append(Rows(np.eye(cells), outcome=outcome, weight=SCALE * weight))
-    reward = family.fit(*sides).predict(Rows(np.eye(cells))).reshape(len(it.x), outputs)
+        sources.append(Rows(np.eye(cells), outcome=outcome, weight=SCALE * weight))
+    reward = family.fit(*sources).predict(Rows(np.eye(cells))).reshape(len(it.x), outputs)
     q = np.einsum("xam,xm->xa", it.replay(), reward)
     contexts = np.repeat(np.arange(len(it.x)), np.round(it.x * 1e6).astype(int))
-    found = direct(["a", "b", "c"], q[contexts]).estimate
-    np.testing.assert_allclose(found, it.x @ q, atol=1e-5)
+    values = direct(["a", "b", "c"], q[contexts]).estimate
+    np.testing.assert_allclose(values, it.x @ q, atol=1e-5)
     return np.asarray(it.x @ q)

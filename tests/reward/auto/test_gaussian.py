@@ -1,0 +1,28 @@
+"""Conditioning in two steps against one dense solve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deconfound.design import IntArray
+from deconfound.reward.auto.gaussian import ConditionedGaussian
+
+
+@pytest.mark.parametrize("train", [np.arange(5), np.array([0, 2, 2, 2, 4])], ids=["all", "repeats"])
+def test_conditioning_in_two_steps_is_conditioning_at_once(train: IntArray) -> None:
+    """A row in ``train`` three times has a third of its noise variance."""
+    rng = np.random.default_rng(2)
+    half = rng.standard_normal((14, 20))
+    prior = half @ half.T
+    target, noise = rng.standard_normal(14), np.full(5, 0.3)
+    gaussian = ConditionedGaussian.condition(prior[:9, :9] + 0.5 * np.eye(9), target[:9], prior[:9, 9:], prior[9:, 9:])
+    used, count = np.unique(train, return_counts=True)
+    seen = np.append(np.arange(9), 9 + used)
+    joint = prior[np.ix_(seen, seen)] + np.diag([0.5] * 9 + (0.3 / count).tolist())
+    expected = np.linalg.solve(joint, target[seen])
+    weights = gaussian.solve(target[9:], noise, train)
+    np.testing.assert_allclose(weights[used], expected[9:], atol=1e-10)
+    assert np.count_nonzero(weights) == len(used)
+    np.testing.assert_allclose(gaussian.observed_weights(weights), expected[:9], atol=1e-10)
+    np.testing.assert_allclose(gaussian.predict(weights), prior[9:][:, seen] @ expected, atol=1e-10)

@@ -1,0 +1,60 @@
+"""The variances of reward, bias and noise: their range, their estimates, and which of them exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deconfound.errors import UsageError
+from deconfound.reward import TrainingData, VarianceComponents
+from deconfound.reward.auto.variance_components import fit_variance_components, prior_mean, subsample
+from tests.support.auto import SOME_VARIANCES, simulate
+from tests.support.random_rows import TALL, make
+
+
+@pytest.mark.parametrize("variance", [-1.0, np.nan, np.inf])
+def test_variances_out_of_range_are_rejected(variance: float) -> None:
+    with pytest.raises(UsageError, match="reward_text"):
+        replace(SOME_VARIANCES, reward_text=variance)
+    with pytest.raises(UsageError, match="noise"):
+        replace(SOME_VARIANCES, noise=0.0)
+
+
+def test_the_array_has_the_order_of_the_fields() -> None:
+    assert VarianceComponents.from_array(SOME_VARIANCES.as_array()) == SOME_VARIANCES
+    both = np.concatenate([SOME_VARIANCES.reward, SOME_VARIANCES.bias, [SOME_VARIANCES.noise]])
+    np.testing.assert_array_equal(both, SOME_VARIANCES.as_array())
+
+
+def test_a_bias_by_model_is_estimated_where_there_is_one() -> None:
+    """With 80 rows a bias of standard deviation 0.3 between eight models is known to a factor of two."""
+    for seed in range(2):
+        clean, biased = (fit_variance_components(TrainingData(*simulate(sd, 80, seed)[:2])) for sd in (0.0, 0.3))
+        assert np.sqrt(clean.bias_model) < 0.05
+        assert 0.15 < np.sqrt(biased.bias_model) < 0.6
+
+
+def test_sources_without_proxies_or_models_have_no_such_components() -> None:
+    pair = make(TALL, seed=3)
+    log, experiment = (replace(rows, psi=None, model=None) for rows in (pair.log, pair.experiment))
+    variances = fit_variance_components(TrainingData(log, experiment))
+    assert variances.reward_proxies == variances.bias_proxies == 0.0
+    assert variances.reward_model == variances.bias_model == 0.0
+    assert variances.reward_text > 0
+
+
+def test_the_prior_mean_counts_every_observation_of_the_log() -> None:
+    pair = make(replace(TALL, weighted=True))
+    data = TrainingData(pair.log, pair.experiment)
+    assert prior_mean(data) == pytest.approx(np.average(pair.log.require_outcome(), weights=pair.log.weight_or_ones))
+
+
+def test_a_subsample_is_reproducible_and_in_order() -> None:
+    log = make(TALL).log
+    sample = subsample(log, 20)
+    assert len(sample) == 20
+    np.testing.assert_array_equal(sample.require_outcome(), subsample(log, 20).require_outcome())
+    assert subsample(log, None) is log
+    assert subsample(log, len(log)) is log
