@@ -54,7 +54,7 @@ def samples():
     ids=lambda check: check.__name__,
 )
 @pytest.mark.parametrize("rows", [5, 40], ids=["few rows of the store", "many rows of the store"])
-def test_rows_of_a_store_keep_the_contract_of_a_feature_matrix(check, rows):
+def test_rows_of_a_store_meet_the_contract_of_a_feature_matrix(check, rows):
     phi = unit_rows(np.random.default_rng(3), 60)
     store, _ = gram_store_by_eigh((phi @ phi.T).toarray())
     index = np.arange(rows)[::-1]
@@ -97,11 +97,11 @@ def test_a_pool_with_equal_rows_has_a_store_of_lower_rank():
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_every_family_tunes_and_predicts_as_on_the_features_themselves(family, samples):
     (log, experiment, fresh), (gram_log, gram_experiment, gram_fresh) = samples
-    expected, found = tune(family(), log, experiment), tune(family(), gram_log, gram_experiment)
-    assert found.estimator == expected.estimator
-    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
-    np.testing.assert_allclose(found.fit.predict(gram_fresh), expected.fit.predict(fresh), atol=1e-10)
-    np.testing.assert_allclose(found.fit.predict(gram_experiment), expected.fit.predict(experiment), atol=1e-10)
+    expected, actual = tune(family(), log, experiment), tune(family(), gram_log, gram_experiment)
+    assert actual.estimator == expected.estimator
+    np.testing.assert_allclose(actual.losses, expected.losses, rtol=1e-9)
+    np.testing.assert_allclose(actual.fit.predict(gram_fresh), expected.fit.predict(fresh), atol=1e-10)
+    np.testing.assert_allclose(actual.fit.predict(gram_experiment), expected.fit.predict(experiment), atol=1e-10)
 
 
 def test_a_large_store_uses_the_rational_basis_and_agrees(samples):
@@ -110,10 +110,10 @@ def test_a_large_store_uses_the_rational_basis_and_agrees(samples):
     expected, candidates = tune(Cvci(), log, experiment), Cvci().grid()
     prepared = Cvci.prepare(TrainingData(gram_log, gram_experiment, limits=RATIONAL), candidates)
     every = np.arange(len(experiment))
-    (found,) = tune_subsets(prepared, candidates, Cvci(), gram_experiment, [every], Validation(5, "model", 0))
-    assert found.estimator == expected.estimator
-    np.testing.assert_allclose(found.losses, expected.losses, rtol=1e-9)
-    fit = prepared.fit(found.estimator, every)
+    (actual,) = tune_subsets(prepared, candidates, Cvci(), gram_experiment, [every], Validation(5, "model", 0))
+    assert actual.estimator == expected.estimator
+    np.testing.assert_allclose(actual.losses, expected.losses, rtol=1e-9)
+    fit = prepared.fit(actual.estimator, every)
     np.testing.assert_allclose(fit.predict(gram_fresh), expected.fit.predict(fresh), atol=1e-8)
 
 
@@ -152,9 +152,9 @@ def test_the_rational_basis_predicts_as_the_full_eigendecomposition(long_log):
         prepared.predict(candidates[0], [every])
         return [prepared.fit(one, every).predict(fresh) for one in candidates]
 
-    exact, found = predictions(FactorizationLimits()), predictions(RATIONAL)
-    assert not np.array_equal(found, exact)
-    np.testing.assert_allclose(found, exact, atol=1e-6)
+    exact, actual = predictions(FactorizationLimits()), predictions(RATIONAL)
+    assert not np.array_equal(actual, exact)
+    np.testing.assert_allclose(actual, exact, atol=1e-6)
 
 
 def test_a_decomposition_is_computed_again_only_for_other_rows_or_weights(samples, monkeypatch):
@@ -187,9 +187,9 @@ def test_stacked_rows_stay_in_their_store_and_ridge_uses_their_inner_products(sa
     both = stack([log.phi, experiment.phi])
     np.testing.assert_array_equal(both.take(slice(600, None)).index, experiment.phi.index)
     weight = np.arange(1.0, 41.0)
-    found = ridge(experiment.phi, experiment.outcome, 0.3, weight)
+    actual = ridge(experiment.phi, experiment.outcome, 0.3, weight)
     expected = ridge(DenseMatrix(experiment.phi.toarray()), experiment.outcome, 0.3, weight)
-    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-12)
+    np.testing.assert_allclose(actual.coef, expected.coef, atol=1e-12)
 
 
 def test_the_kernel_of_pairs_is_the_product_of_their_features():

@@ -1,4 +1,4 @@
-"""Dense and CSR rows keep the contract of a feature matrix, alone and combined."""
+"""Dense and CSR rows meet the contract of a feature matrix, alone and combined."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sparse_rows(rows: int, columns: int) -> FloatArray:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(("rows", "columns"), [(20, 6), (6, 20), (5, PREFIX_COLUMNS + 8)])
-def test_each_kind_of_storage_keeps_the_contract(check: Callable, wrap: Wrap, rows: int, columns: int) -> None:
+def test_each_kind_of_storage_meets_the_contract(check: Callable, wrap: Wrap, rows: int, columns: int) -> None:
     array = sparse_rows(rows, columns)
     check(wrap(array), array)
 

@@ -39,20 +39,20 @@ def test_moments_of_two_parts_merge_into_the_moments_of_the_whole(cut: int, seed
 @pytest.mark.parametrize("rows", [2, 50, 9000], ids=["fewer rows than chunks", "one tile", "several tiles per chunk"])
 def test_moments_are_the_weighted_covariances(kind: str, rows: int) -> None:
     features, targets, weight = random_problem(rows, 4)
-    found = Moments.estimate(KINDS[kind](features), targets, weight)
+    actual = Moments.estimate(KINDS[kind](features), targets, weight)
     joint = np.cov(np.column_stack([features, targets]).T, aweights=weight, ddof=0)
-    np.testing.assert_allclose(found.covariance, joint[:4, :4], atol=1e-12)
-    np.testing.assert_allclose(found.cross_covariance, joint[:4, 4:], atol=1e-12)
-    np.testing.assert_allclose(found.mean, np.average(features, axis=0, weights=weight), atol=1e-12)
-    np.testing.assert_allclose(found.target_mean, np.average(targets, axis=0, weights=weight), atol=1e-12)
+    np.testing.assert_allclose(actual.covariance, joint[:4, :4], atol=1e-12)
+    np.testing.assert_allclose(actual.cross_covariance, joint[:4, 4:], atol=1e-12)
+    np.testing.assert_allclose(actual.mean, np.average(features, axis=0, weights=weight), atol=1e-12)
+    np.testing.assert_allclose(actual.target_mean, np.average(targets, axis=0, weights=weight), atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_threads_changes_no_bit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     features, targets, weight = random_problem(100 * CHUNKS + 1, 4)
-    found = []
+    actual = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("DECONFOUND_THREADS", threads)
-        found.append(Moments.estimate(KINDS[kind](features), targets, weight))
+        actual.append(Moments.estimate(KINDS[kind](features), targets, weight))
     for name in FIELDS:
-        assert len({getattr(moments, name).tobytes() for moments in found}) == 1
+        assert len({getattr(moments, name).tobytes() for moments in actual}) == 1

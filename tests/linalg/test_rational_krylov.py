@@ -43,8 +43,8 @@ def test_inner_products_are_accurate_at_every_shift() -> None:
     projected = vectors.T @ start
     for shift in np.geomspace(1e-4, 1.0, 30):
         exact = start.T @ spectrum.solve(shift, start)
-        found = (projected.T / (values + shift)) @ projected
-        np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9 * abs(exact).max())
+        actual = (projected.T / (values + shift)) @ projected
+        np.testing.assert_allclose(actual, exact, rtol=1e-9, atol=1e-9 * abs(exact).max())
 
 
 def test_the_residual_is_small_at_every_shift() -> None:

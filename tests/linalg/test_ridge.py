@@ -29,8 +29,8 @@ def test_ridge_equals_least_squares_on_stacked_rows(
     for at in range(targets.shape[1]):
         coef, intercept = naive.least_squares(features, targets[:, at], weight, penalty)
         single = ridge(wrap(features), targets[:, at], penalty, weight, limits)
-        for found in (several.coef[:, at], single.coef):
-            np.testing.assert_allclose(found, coef, rtol=0, atol=1e-9)
+        for actual in (several.coef[:, at], single.coef):
+            np.testing.assert_allclose(actual, coef, rtol=0, atol=1e-9)
         assert single.intercept == pytest.approx(intercept, abs=1e-9)
         np.testing.assert_allclose(several(wrap(features))[:, at], features @ coef + intercept, atol=1e-9)
 
@@ -40,10 +40,10 @@ def test_ridge_equals_least_squares_on_stacked_rows(
 def test_collinear_constant_and_empty_columns_are_no_problem(limits: FactorizationLimits, wrap: Wrap) -> None:
     features, targets, weight = random_problem(30, 4)
     features = np.column_stack([features, features[:, 0], np.full(30, 7.0), np.zeros(30)])
-    found = ridge(wrap(features), targets[:, 0], 0.5, weight, limits)
+    actual = ridge(wrap(features), targets[:, 0], 0.5, weight, limits)
     coef, intercept = naive.least_squares(features, targets[:, 0], weight, 0.5)
-    np.testing.assert_allclose(found.coef, coef, rtol=0, atol=1e-10)
-    assert found.intercept == pytest.approx(intercept, abs=1e-9)
+    np.testing.assert_allclose(actual.coef, coef, rtol=0, atol=1e-10)
+    assert actual.intercept == pytest.approx(intercept, abs=1e-9)
 
 
 @every_path
@@ -55,9 +55,9 @@ def test_a_constant_target_is_all_intercept(
 ) -> None:
     """A centered constant may be exactly zero, and a Krylov basis cannot start from zero."""
     features, _, _ = random_problem(rows, columns)
-    found = ridge(wrap(features), np.full(rows, constant), 1.0, limits=limits)
-    assert np.abs(found.coef).max() < 1e-12
-    assert found.intercept == pytest.approx(constant, abs=1e-12)
+    actual = ridge(wrap(features), np.full(rows, constant), 1.0, limits=limits)
+    assert np.abs(actual.coef).max() < 1e-12
+    assert actual.intercept == pytest.approx(constant, abs=1e-12)
 
 
 def test_missing_weights_are_ones() -> None:

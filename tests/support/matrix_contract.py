@@ -41,11 +41,11 @@ def check_inner_products(matrix: FeatureMatrix, array: FloatArray) -> None:
     values, vectors = matrix.weighted_eigh(np.ones((len(array), 1)), lambda: matrix.inner_products(matrix))
     close((vectors * values) @ vectors.T, array @ array.T)
     weight, targets = rng.dirichlet(np.ones(len(array))), rng.standard_normal((len(array), 2))
-    found = matrix.weighted_covariance(weight, targets - weight @ targets)
+    actual = matrix.weighted_covariance(weight, targets - weight @ targets)
     joint = np.cov(np.column_stack([array, targets]).T, aweights=weight, ddof=0)
-    close(found.mean, weight @ array)
-    close(found.covariance, joint[: array.shape[1], : array.shape[1]])
-    close(found.cross_covariance, joint[: array.shape[1], array.shape[1] :])
+    close(actual.mean, weight @ array)
+    close(actual.covariance, joint[: array.shape[1], : array.shape[1]])
+    close(actual.cross_covariance, joint[: array.shape[1], array.shape[1] :])
 
 
 def check_selection(matrix: FeatureMatrix, array: FloatArray) -> None:
@@ -63,7 +63,7 @@ def check_selection(matrix: FeatureMatrix, array: FloatArray) -> None:
     assert {0, 2} <= set(taken.possible_duplicates())
 
 
-def close(found: FloatArray, expected: FloatArray) -> None:
+def close(actual: FloatArray, expected: FloatArray) -> None:
     """Equal up to rounding, and an array of floats."""
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(found, expected, rtol=0, atol=ATOL)
+    assert actual.dtype == np.float64
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL)

@@ -161,8 +161,8 @@ def gram_store_by_eigh(kernel: FloatArray) -> tuple[GramStore, FloatArray]:
     orthogonal to everything that can be learned from the store.
     """
     values, vectors = np.linalg.eigh(kernel)
-    keep = values > EIGENVALUE_RTOL * values.max(initial=0.0)
-    length, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    nonzero = values > EIGENVALUE_RTOL * values.max(initial=0.0)
+    length, vectors = np.sqrt(values[nonzero]), vectors[:, nonzero]
     return GramStore(vectors * length, kernel), vectors / length
 
 

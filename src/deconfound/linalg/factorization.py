@@ -152,8 +152,8 @@ def _dual(
     start = np.hstack([(targets - target_mean) * root, cross_kernel])
     tolerance = SOLUTION if other_rows is None else INNER_PRODUCTS
     pairs = _dual_eigenpairs(features, mean, root, start, min_penalty, tolerance, limits)
-    keep = pairs.values > EIGENVALUE_RTOL * pairs.values.max(initial=0.0)
-    values, vectors, length = pairs.values[keep], pairs.vectors[:, keep], np.sqrt(pairs.values[keep])
+    nonzero = pairs.values > EIGENVALUE_RTOL * pairs.values.max(initial=0.0)
+    values, vectors, length = pairs.values[nonzero], pairs.vectors[:, nonzero], np.sqrt(pairs.values[nonzero])
     projected_start = parallel_over_columns(lambda block: vectors.T @ block)(start)
     vectors /= length
     vectors *= root

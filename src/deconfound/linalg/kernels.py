@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.design import FeatureMatrix, FloatArray, GramOperator
+from deconfound.design.storage import DENSE_PANEL
 from deconfound.linalg.block_lanczos import Operator
 from deconfound.threads import parallel_map
-
-DENSE_PANEL = 64  # columns that one thread multiplies at a time with a dense matrix
 
 
 def centered_inner_products(left: FeatureMatrix, right: FeatureMatrix, mean: FloatArray) -> FloatArray:
