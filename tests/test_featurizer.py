@@ -179,7 +179,7 @@ def test_equal_pairs_share_a_row_and_contexts_stay_together():
 def test_text_is_the_sum_of_two_unit_vectors():
     blocks = (
         replace(SMALL, buckets=2**18)
-        .fit(make())
+        .fit(make().log)
         .blocks(pa.table({"context": ["a b", "a b", ""], "output": ["", "a b", "c"]}))
     )
     squares = blocks.text.multiply(blocks.text).sum(axis=1).A1
@@ -252,7 +252,7 @@ def test_a_log_without_variety_still_works(output):
 
 def test_a_log_of_one_row_works():
     study = make(n=8, labels=1)
-    featurizer = SMALL.fit(replace(study, log=replace(study.log, table=study.log.table.slice(0, 1))))
+    featurizer = SMALL.fit(replace(study.log, table=study.log.table.slice(0, 1)))
     blocks = featurizer.blocks(study.log.table)
     assert not blocks.psi.any()
     assert blocks.text.nnz > 0

@@ -8,7 +8,6 @@ from deconfound import __version__
 from deconfound.cli.bench import BENCH
 from deconfound.cli.options import EXIT_CODES, Commands, talk
 
-
 FAMILY_NAMES = "FAMILY_NAMES"  # stands in help texts for the names of all families
 
 
