@@ -134,7 +134,7 @@ def test_the_model_level_loss_is_the_papers_formula() -> None:
 
 
 def test_held_out_models_of_one_fold_are_weighted_by_their_counts() -> None:
-    """Four models in two folds: every fold averages its two models by count, then the folds count alike."""
+    """Four models in two folds: every fold averages its two models by count, then all folds have equal weight."""
     model = [0] + [1] * 2 + [2] * 3 + [3] * 4
     outcome = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]
     experiment = small_experiment(model, outcome)

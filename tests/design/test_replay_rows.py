@@ -8,7 +8,7 @@ from deconfound.design import ReplayRows, Rows
 
 
 def test_means_and_counts_go_over_the_draws_of_each_cell() -> None:
-    """Two contexts and two models; one cell has three draws, of which two share a row, and one has none."""
+    """Two contexts and two models; one cell has three draws on two distinct rows, and one has none."""
     replay = ReplayRows(
         distinct=Rows(np.eye(3)),
         row_index=np.array([0, 0, 1, 2, 1]),

@@ -1,4 +1,4 @@
-"""Families are found by name, and a wrong name gets a suggestion."""
+"""Families are looked up by name, and a wrong name gets a suggestion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deconfound.errors import UsageError
 from deconfound.reward import EVERY, FAMILIES, VARIANTS, Auto, family_by_name
 
 
-def test_every_family_is_found_by_its_name() -> None:
+def test_every_family_can_be_looked_up_by_its_name() -> None:
     assert [family_by_name(family.name) for family in EVERY] == list(EVERY)
     assert (*FAMILIES, *VARIANTS, Auto) == EVERY
 
