@@ -20,9 +20,11 @@ from deconfound.design import group_folds
 from deconfound.evaluation import FOLDS
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
+from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, explain_log_weight
 from deconfound.report.text import comparison
 from deconfound.reward import Auto, ObsOnly
-from deconfound.reward.auto.attribution import FEATURE_VIEWS, NEGLIGIBLE_LOG_BIAS, SOURCES
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
+from deconfound.surface_share import StudyTrainingData
 from deconfound.value import direct, tuned_doubly_robust, with_reward_bias
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
@@ -48,51 +50,33 @@ def half(demo: Demo) -> pa.Table:
     return demo.experiment.take(np.arange(0, demo.experiment.num_rows, 2))
 
 
-def test_shares_sum_to_one_and_know_their_spread(result):
-    trust = result.trust
-    assert trust is not None
-    assert trust.shares.shape == (len(SOURCES), len(FEATURE_VIEWS))
-    assert trust.shares.sum() == pytest.approx(1.0)
-    assert (trust.spread >= 0).all()
-    assert trust.spread.max() > 0
-    assert trust.log == pytest.approx(trust.shares[0].sum())
+def test_shares_sum_to_one_and_have_a_bootstrap_sd(result):
+    attribution = result.attribution
+    assert attribution is not None
+    assert attribution.shares.shape == (len(SOURCES), len(FEATURE_VIEWS))
+    assert attribution.shares.sum() == pytest.approx(1.0)
+    assert (attribution.bootstrap_sd >= 0).all()
+    assert attribution.bootstrap_sd.max() > 0
 
 
-def test_shares_are_covariances_of_leads_with_the_whole(study, result):
-    """Against a loop over sources and views, contexts centred one by one."""
-    material = StudyArrays.from_study(study, FeatureSpec())
-    sources = material.sources(0.0)
-    prepared = Auto.prepare(sources, [result.choice.estimator])
-    cells, everything = material.replay, np.arange(len(sources.experiment))
-    leads = []
-    for fit in prepared.shares(everything):
-        rows = cells.rows(0.0)
-        seen = (rows.phi @ fit.phi_coef, rows.require_psi() @ fit.psi_coef)
-        tables = [cells.average(np.asarray(each)) for each in seen]
-        tables.append(np.tile(fit.model_effect[: cells.n_models], (len(cells.contexts), 1)))
-        leads.append([np.array([row - row.mean() for row in table]) for table in tables])
-    whole = sum(part for source in leads for part in source)
-    expected = [[(part * whole).sum() / (whole**2).sum() for part in source] for source in leads]
-    np.testing.assert_allclose(result.trust.shares, expected, atol=1e-9)
-
-
-def test_only_auto_is_made_of_shares(study):
-    assert dc.evaluate(study, family="cvci").trust is None
+def test_only_auto_has_an_attribution(study):
+    assert dc.evaluate(study, family="cvci").attribution is None
 
 
 def test_a_log_that_is_too_long_is_sampled_and_the_result_says_so(study, monkeypatch):
-    for module in ("deconfound.evaluation", "deconfound.reward.auto.family"):
-        monkeypatch.setattr(f"{module}.MAX_LOG_ROWS", 100)
+    monkeypatch.setattr(Auto, "max_log_rows", 100)
     told = {finding.check: finding.message for finding in dc.evaluate(study).findings}
     assert "a random 100 of the log's 2" in told["long log"]
     assert "long log" not in {finding.check for finding in dc.evaluate(study, family="cvci").findings}
 
 
-def test_the_reason_names_the_bias_that_is_there(result):
+def test_the_explanation_of_the_log_bias_is_in_text_and_json(result):
     """The demo's log is confounded through the choice of the model."""
-    assert result.trust.log_bias > NEGLIGIBLE_LOG_BIAS
-    assert "goes with the model" in result.trust.reason
-    assert result.trust.reason in result.summary()
+    attribution = result.attribution
+    assert attribution.log_bias_sd > NEGLIGIBLE_LOG_BIAS
+    assert attribution.variance_components.bias_model > attribution.variance_components.bias_proxies
+    assert explain_log_weight(attribution) in result.summary()
+    assert result.document()["attribution"]["explanation"] == explain_log_weight(attribution)
 
 
 def test_point_estimates_lean_and_intervals_do_not(result, study):
@@ -118,7 +102,7 @@ def test_the_alarm_and_the_routing_stand_in_every_form(result):
 def test_routing_judges_the_policy_that_is_recommended(study, result):
     """Leads as far as outcomes bear them out, not the reward's own, which here would send people elsewhere."""
     material = StudyArrays.from_study(study, FeatureSpec())
-    fitted = cross_fit(material, Auto(), FOLDS, 0, None, lambda _stage, _done: None)
+    fitted = cross_fit(StudyTrainingData(material), Auto(), FOLDS, 0, None, lambda _stage, _done: None)
     t = material.experiment
     known = (material.models, fitted.q, t.model, t.outcome, fitted.prediction, t.propensity, t.cluster)
     leads = cross_fitted_calibrated_q(*known, folds=group_folds(t.fold_group, FOLDS, 0))
@@ -140,7 +124,7 @@ def test_the_luck_of_contexts_cancels_in_the_gap_of_direct_values(study):
     """Direct and unbiased values of a resample are taken over its own contexts, as those of the experiment are."""
     found = dc.evaluate(study, "obs-only")
     material = StudyArrays.from_study(study, FeatureSpec())
-    fitted = cross_fit(material, ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
+    fitted = cross_fit(StudyTrainingData(material), ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
     t, q = material.experiment, fitted.q  # a reward that the experiment does not touch is the same in every fold
     power = float(found.values.power.mean())
     gaps = []

@@ -134,7 +134,7 @@ def test_the_model_level_loss_is_the_papers_formula() -> None:
 
 
 def test_held_out_models_of_one_fold_are_weighted_by_their_counts() -> None:
-    """Four models in two folds: every fold averages its two models by count, then the folds count alike."""
+    """Four models in two folds: every fold averages its two models by count, then all folds have equal weight."""
     model = [0] + [1] * 2 + [2] * 3 + [3] * 4
     outcome = [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0]
     experiment = small_experiment(model, outcome)
@@ -151,16 +151,13 @@ def test_held_out_models_of_one_fold_are_weighted_by_their_counts() -> None:
 def test_a_weighted_experiment_row_counts_as_its_repeats() -> None:
     model, outcome = [0, 0, 1, 2], [1.0, 0.0, 1.0, 0.0]
     weighted = replace(small_experiment(model, outcome), weight=np.array([1.0, 3.0, 5.0, 6.0]))
-    spread = small_experiment([0] * 4 + [1] * 5 + [2] * 6, [1.0] + [0.0] * 3 + [1.0] * 5 + [0.0] * 6)
-    np.testing.assert_allclose(
-        tune_constants(weighted, "model", 3)[1].losses, tune_constants(spread, "model", 3)[1].losses
-    )
-    context = [0, 0, 1, 2]
-    sampled = replace(weighted, context=np.array(context))
-    written_out = replace(spread, context=np.array([0] * 4 + [1] * 5 + [2] * 6))
-    np.testing.assert_allclose(
-        tune_constants(sampled, "sample", 3)[1].losses, tune_constants(written_out, "sample", 3)[1].losses
-    )
+    repeats = small_experiment([0] * 4 + [1] * 5 + [2] * 6, [1.0] + [0.0] * 3 + [1.0] * 5 + [0.0] * 6)
+    by_weight, by_repeats = (tune_constants(rows, "model", 3)[1] for rows in (weighted, repeats))
+    np.testing.assert_allclose(by_weight.losses, by_repeats.losses)
+    weighted = replace(weighted, context=np.array([0, 0, 1, 2]))
+    repeats = replace(repeats, context=np.array([0] * 4 + [1] * 5 + [2] * 6))
+    by_weight, by_repeats = (tune_constants(rows, "sample", 3)[1] for rows in (weighted, repeats))
+    np.testing.assert_allclose(by_weight.losses, by_repeats.losses)
 
 
 def test_too_few_models_fall_back_to_samples_and_report_it() -> None:
@@ -182,10 +179,8 @@ def test_only_the_models_in_the_subset_count() -> None:
 
 @pytest.mark.parametrize("by", ["sample", "holdout"])
 def test_sample_folds_split_no_context(by: str) -> None:
-    context = np.repeat(np.arange(8), 3)
-    experiment = small_experiment(
-        [0] * 24, [0.0, 1.0] * 12, context=np.random.default_rng(0).permutation(context).tolist()
-    )
+    context = np.random.default_rng(0).permutation(np.repeat(np.arange(8), 3))
+    experiment = small_experiment([0] * 24, [0.0, 1.0] * 12, context=context.tolist())
     assert experiment.context is not None
     prepared, tuned = tune_constants(experiment, by)
     assert tuned.mode == by

@@ -56,7 +56,7 @@ def cross_fit(
 
     Folds split no context and, as far as ``connected_groups`` can, no cluster: its rows share noise, which would leak
     into the fit. Surface share and hyperparameters are chosen anew inside every fold, so the held-out rows influence
-    nothing that is evaluated on them. The exception is what ``Family.resolve`` estimates: once, on all rows.
+    nothing that is evaluated on them. The exception is what ``Family.resolve`` estimates, which uses all rows.
     """
     n = len(data.study.experiment.outcome)
     outer_folds = _outer_folds(data.study.experiment.fold_group, folds, seed)

@@ -8,7 +8,7 @@ from deconfound import __version__
 from deconfound.cli.bench import BENCH
 from deconfound.cli.options import EXIT_CODES, Commands, talk
 
-FAMILY_NAMES = "FAMILY_NAMES"  # stands in help texts for the names of all families
+FAMILY_NAMES = "FAMILY_NAMES"  # placeholder in help texts for the names of all families
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -181,7 +181,7 @@ def _family(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--family",
         default="auto",
-        help=f"{FAMILY_NAMES}; or all, to compare auto and the six families of the paper",
+        help=f"{FAMILY_NAMES}; or all, to compare auto and the six families of the paper (default auto)",
     )
 
 

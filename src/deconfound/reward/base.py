@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.linalg import one_blas_thread
 from deconfound.reward.auto.attribution import Attribution
-from deconfound.reward.fit import RewardFit, clip
-from deconfound.reward.training_data import ExperimentRidge, TrainingData
+from deconfound.reward.fit import RewardFit
+from deconfound.reward.training_data import TrainingData
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -130,29 +130,3 @@ class PreparedDefaults:
 
     def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> None:
         """No decomposition by source."""
-
-
-class HasPenalty(Protocol):
-    """A family whose only hyperparameter is a ridge penalty."""
-
-    @property
-    def penalty(self) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedExperimentRidge(PreparedDefaults):
-    """Preparation of a family that is one ridge on the experiment, over phi or over psi."""
-
-    ridge: ExperimentRidge
-    features: Literal["phi", "psi"]
-
-    def predict(self, candidate: HasPenalty, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
-        """One small solve per subset."""
-        return [clip(self.ridge.predict(candidate.penalty, train)) for train in train_subsets]
-
-    def fit(self, candidate: HasPenalty, train: IntArray) -> RewardFit:
-        """Coefficients over the features it was prepared on."""
-        linear = self.ridge.fit(candidate.penalty, train)
-        if self.features == "phi":
-            return RewardFit(float(linear.intercept), phi_coef=linear.coef)
-        return RewardFit(float(linear.intercept), psi_coef=linear.coef)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from deconfound.design import DenseMatrix
-from deconfound.reward.base import FamilyDefaults, PreparedExperimentRidge
+from deconfound.reward.base import FamilyDefaults
+from deconfound.reward.exp_only import PreparedExperimentRidge
 from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import ExperimentRidge, TrainingData
 

@@ -84,29 +84,29 @@ class ExperimentRidge:
     """Ridge on any subset of the experiment's rows: minimise sum of squares + penalty * w'w."""
 
     pooled: PooledRidge
-    target: FloatArray
-    weights: FloatArray
+    target: FloatArray  # (n,)
+    weight: FloatArray  # (n,)
 
     @classmethod
     def from_features(
         cls,
         features: FeatureMatrix,
         target: FloatArray,
-        weights: FloatArray,
+        weight: FloatArray,
         limits: FactorizationLimits = DEFAULT_LIMITS,
     ) -> ExperimentRidge:
         """Compute what every penalty and subset needs."""
-        return cls(PooledRidge.from_log(empty_source(features, limits), features), target, weights)
+        return cls(PooledRidge.from_log(empty_source(features, limits), features), target, weight)
 
     def predict(self, penalty: float, train: IntArray) -> FloatArray:
         """Unclipped predictions on all rows, from a fit to the rows ``train``."""
         system = self._system(penalty, train)
-        return system.predict(system.solve(self.target, self.weights, train))
+        return system.predict(system.solve(self.target, self.weight, train))
 
     def fit(self, penalty: float, train: IntArray) -> Linear:
         """Coefficients of the fit to the rows ``train``."""
         system = self._system(penalty, train)
-        return system.linear(system.solve(self.target, self.weights, train))
+        return system.linear(system.solve(self.target, self.weight, train))
 
     def _system(self, penalty: float, train: IntArray) -> PooledSystem:
-        return self.pooled.system(0.0, penalty / float(self.weights[train].sum()))
+        return self.pooled.system(0.0, penalty / float(self.weight[train].sum()))

@@ -59,7 +59,7 @@ def test_a_reward_without_differences_between_models_has_shares_of_zero() -> Non
 
 
 def test_the_log_bias_leaves_out_what_all_models_share() -> None:
-    """The intercept of the bias moves every model alike."""
+    """The intercept of the bias moves all models by the same amount."""
     variances = replace(SOME_VARIANCES, bias_text=0.01, bias_proxies=0.02, bias_model=0.06, bias_intercept=5.0)
     zeros = np.zeros((2, 3))
     assert Attribution(zeros, zeros, variances).log_bias_sd == pytest.approx(0.3)

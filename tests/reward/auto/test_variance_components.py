@@ -29,7 +29,7 @@ def test_the_array_has_the_order_of_the_fields() -> None:
 
 
 def test_a_bias_by_model_is_estimated_where_there_is_one() -> None:
-    """With 80 rows a bias of standard deviation 0.3 between eight models is known to a factor of two."""
+    """With 80 rows a bias of standard deviation 0.3 between eight models can be estimated to a factor of two."""
     for seed in range(2):
         clean, biased = (fit_variance_components(TrainingData(*simulate(sd, 80, seed)[:2])) for sd in (0.0, 0.3))
         assert np.sqrt(clean.bias_model) < 0.05

@@ -10,8 +10,8 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.reward.auto.attribution import Attribution, attribute
+from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.gaussian import ConditionedGaussian
-from deconfound.reward.auto.kernels import KernelRows, KernelScale
 from deconfound.reward.auto.variance_components import (
     VarianceComponents,
     fit_variance_components,

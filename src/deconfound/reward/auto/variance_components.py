@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from deconfound.design import FloatArray, Rows, stack
 from deconfound.errors import UsageError
 from deconfound.linalg import one_blas_thread
-from deconfound.reward.auto.kernels import KernelRows, KernelScale
+from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
 from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import TrainingData

@@ -1,0 +1,42 @@
+"""The wording of an attribution depends on its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deconfound.report.attribution_text import attribution_paragraph, explain_log_weight
+from deconfound.reward import Attribution
+from tests.support.auto import SOME_VARIANCES
+
+SHARES = np.array([[0.5, 0.2, 0.1], [0.1, 0.1, 0.0]])
+SD = np.full((2, 3), 0.034)
+
+
+def test_the_paragraph_has_every_share_and_the_largest_standard_deviation() -> None:
+    text = attribution_paragraph(Attribution(SHARES, SD, SOME_VARIANCES))
+    assert "log 80 % (text 50, proxies 20, model 10), experiment 20 % (text 10, proxies 10, model 0)" in text
+    assert "Bootstrap SD: at most 3 points." in text
+    assert "negative" not in text
+    assert text.endswith(explain_log_weight(Attribution(SHARES, SD, SOME_VARIANCES)))
+
+
+def test_negative_shares_are_explained_and_a_missing_bootstrap_is_left_out() -> None:
+    shares = SHARES + np.array([[0.2, 0, 0], [-0.2, 0, 0]])
+    text = attribution_paragraph(Attribution(shares, np.full((2, 3), np.nan), SOME_VARIANCES))
+    assert "negative ones offset others" in text
+    assert "Bootstrap" not in text
+
+
+@pytest.mark.parametrize(
+    ("bias", "expected"),
+    [
+        ({"bias_text": 1e-5, "bias_proxies": 0.0, "bias_model": 1e-5}, "so the log is pooled"),
+        ({"bias_text": 0.01, "bias_proxies": 0.01, "bias_model": 0.05}, "differs mainly by model"),
+        ({"bias_text": 0.03, "bias_proxies": 0.01, "bias_model": 0.02}, "depends on the outputs"),
+    ],
+)
+def test_the_explanation_names_the_kind_of_bias(bias: dict[str, float], expected: str) -> None:
+    assert expected in explain_log_weight(Attribution(SHARES, SD, replace(SOME_VARIANCES, **bias)))
