@@ -55,7 +55,7 @@ class Result:
     raw_log: Values
     recommendations: tuple[Recommendation, ...]
     routing: RoutingGain  # what the policy of the recommendations is worth
-    alarm: LogBias  # how far the raw log can be believed
+    log_bias: LogBias  # of the raw log
     findings: tuple[Finding, ...]
     choice: FittedFamily
     trust: Attribution | None  # what an automatic answer is made of
