@@ -128,7 +128,8 @@ def _values_with_policy(net: ScoredExperiment, policy_model: IntArray) -> Values
 
     A row can be evidence for its model and for the policy. Every row therefore enters twice, once with the code of its
     model and once with that of the policy (or of no model, where the two differ). Both copies have the cluster of the
-    row, so their common noise is counted as common, and contexts keep their weights.
+    row, so their common noise is counted as common, and contexts keep their weights. A (k + 1)-th column of influence
+    values would give the same numbers up to rounding, but not to the last bit.
     """
     count, rows = len(net.models), np.arange(len(net.q))
     on_policy = np.where(policy_model == net.model, count, UNKNOWN_MODEL)
