@@ -189,7 +189,7 @@ def test_contexts_beyond_the_experiment_sharpen_the_average(demo):
     assert "contexts of the replay" in {f.check for f in wide.findings if f.verdict == "pass"}
     assert "contexts of the replay" not in {f.check for f in narrow.findings}
     assert wide.values.standard_error.mean() < narrow.values.standard_error.mean()
-    moved = wide.policy.calibration.average - narrow.policy.calibration.average
+    moved = wide.policy.calibration.mean_q - narrow.policy.calibration.mean_q
     assert np.abs(moved).max() > 1e-3  # leads deviate from the average over the contexts that the values are about
 
 
@@ -210,7 +210,7 @@ def test_contexts_of_another_kind_are_left_aside(demo):
     assert "contexts of the replay" in {f.check for f in found.findings if f.verdict == "warn"}
     np.testing.assert_allclose(found.values.standard_error, narrow.values.standard_error, rtol=1e-9)
     np.testing.assert_allclose(found.values.estimate, narrow.values.estimate, rtol=1e-9)
-    np.testing.assert_allclose(found.policy.calibration.average, narrow.policy.calibration.average, rtol=1e-9)
+    np.testing.assert_allclose(found.policy.calibration.mean_q, narrow.policy.calibration.mean_q, rtol=1e-9)
 
 
 def test_a_broken_assumption_stands_above_the_answer(demo, result, tmp_path):
@@ -251,7 +251,7 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
     assert np.abs(shifted.values.interval_center - result.values.interval_center).max() > 1e-3
     assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
     assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
-    assert np.abs(shifted.policy.calibration.average - result.policy.calibration.average).max() > 1e-3
+    assert np.abs(shifted.policy.calibration.mean_q - result.policy.calibration.mean_q).max() > 1e-3
     assert shifted.routing.value != result.routing.value
     strange = pa.table(
         {"context_id": [f"x{i}" for i in range(60)], "context": [f"qqq{i} zzz{i} {i}" for i in range(60)]}
