@@ -20,7 +20,7 @@ from deconfound.value.multiple_comparisons import check_level
 
 RecommendationVerdict: TypeAlias = Literal["clear", "cannot tell"]
 
-MAX_HALF_WIDTH = 2.0  # stands for an infinite half-width: differences of values in [0, 1] span [-1, 1]
+MAX_HALF_WIDTH = 2.0  # replaces an infinite half-width: differences of values in [0, 1] span [-1, 1]
 MAX_Z_SQUARED = 1e3  # beyond it the normal density is zero; avoids underflow
 
 

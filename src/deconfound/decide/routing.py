@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -134,18 +134,13 @@ def _values_with_policy(net: ScoredExperiment, policy_model: IntArray) -> Values
     count, rows = len(net.models), np.arange(len(net.q))
     on_policy = np.where(policy_model == net.model, count, UNKNOWN_MODEL)
     q = np.column_stack([net.q, net.q[rows, policy_model]])
-    return tuned_doubly_robust(
-        ScoredExperiment(
-            models=(*net.models, POLICY),
-            q=np.vstack([q, q]),
-            prediction=np.tile(net.prediction, 2),
-            model=np.concatenate([net.model, on_policy]),
-            outcome=np.tile(net.outcome, 2),
-            propensity=np.tile(net.propensity, 2),
-            cluster=np.tile(net.cluster, 2),
-            weight=np.tile(net.weight, 2),
-        )
+    twice = replace(
+        net.take(np.tile(rows, 2)),
+        models=(*net.models, POLICY),
+        q=np.vstack([q, q]),
+        model=np.concatenate([net.model, on_policy]),
     )
+    return tuned_doubly_robust(twice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +193,7 @@ def _values_where_policy_differs(b: int, net: ScoredExperiment, policy_model: In
         return None
     code = np.where(net.model == policy_model, 0, np.where(net.model == b, 1, UNKNOWN_MODEL))
     q = np.column_stack([net.q[np.arange(len(net.q)), policy_model], net.q[:, b]])
-    return tuned_doubly_robust(
-        ScoredExperiment(
-            (POLICY, net.models[b]), q, net.prediction, code, net.outcome, net.propensity, net.cluster, net.weight
-        )
-    )
+    return tuned_doubly_robust(replace(net, models=(POLICY, net.models[b]), q=q, model=code))
 
 
 def _plug_in_gain(net: ScoredExperiment) -> float:

@@ -152,7 +152,7 @@ def optimal_reward_weight(terms: InfluenceTerms) -> RewardWeight:
     The influence values are linear in the weight, so both optima are ratios of sums: over one model and over all. The
     common one dominates where rows are few; a model's own matters where rows are many, because a reward can be good
     for one model and bad for another. A minimized variance is biased downward; ``variance_inflation`` corrects for the
-    degree of freedom spent, most of which the models share.
+    degree of freedom spent, most of it shared by the models.
     """
     estimable, df = ~terms.weights.inestimable, terms.weights.df
     reward_influence = terms.q_influence - terms.prediction_influence
