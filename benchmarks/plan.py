@@ -2,7 +2,7 @@
 
 A cell is one kind of study. Its plan is made twice: from the law of the studies (so that only the formulas can be
 wrong) and from one pilot of a few rows after another, as a user would. Then studies of the planned size are drawn,
-evaluated with ``powered``, and compared.
+evaluated with ``tuned_doubly_robust``, and compared.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
-from deconfound.plan import Evidence, Pilot, from_pilot, plan
-from deconfound.value import Values, tuned_doubly_robust
+from deconfound.plan import Evidence, from_pilot, plan
+from deconfound.value import ScoredExperiment, Values, tuned_doubly_robust
 
 QUALITY = np.array([0.75, 0.6, 0.85, 0.5, 0.7, 0.4, 0.65, 0.25])  # about the models' values, the first k of them
 FEATURES = 4
@@ -80,7 +80,7 @@ def worth(x: FloatArray, cell: Cell) -> FloatArray:
     return np.asarray(1 / (1 + np.exp(-(np.log(quality / (1 - quality)) + x @ law))))
 
 
-def draw(cell: Cell, rng: np.random.Generator) -> tuple[Pilot, FloatArray]:
+def draw(cell: Cell, rng: np.random.Generator) -> tuple[ScoredExperiment, FloatArray]:
     """An experiment with a reward that is a table of numbers, and that reward on contexts elsewhere."""
     rows = cell.rows * cell.models
     x = rng.normal(size=(rows + cell.elsewhere, FEATURES))
@@ -92,19 +92,18 @@ def draw(cell: Cell, rng: np.random.Generator) -> tuple[Pilot, FloatArray]:
     outcome = (rng.random(rows) < mine).astype(np.float64) if cell.yes_no else mine + noise
     luck = rng.normal(size=mean.shape)
     q = luck if cell.reward == "useless" else 0.2 + 0.6 * mean + 0.05 * luck
-    return Pilot(q[:rows], model, outcome, q[at, model], cell.share[model]), q[rows:]
+    own, propensity = q[at, model], cell.share[model]
+    return ScoredExperiment.from_arrays(cell.names, q[:rows], own, model, outcome, propensity=propensity), q[rows:]
 
 
 def realise(cell: Cell, rng: np.random.Generator) -> Values:
-    p, elsewhere = draw(cell, rng)
-    return tuned_doubly_robust(
-        cell.names, p.q, p.model, p.outcome, p.prediction, p.propensity, p.cluster, elsewhere=elsewhere
-    )
+    experiment, elsewhere = draw(cell, rng)
+    return tuned_doubly_robust(experiment, extra_q=elsewhere)
 
 
 def evidence(cell: Cell, rows: int, seed: Sequence[int]) -> Evidence:
     pilot, _ = draw(replace(cell, rows=rows, uneven=False, elsewhere=0), np.random.default_rng(seed))
-    return from_pilot(cell.names, pilot)
+    return from_pilot(pilot)
 
 
 def law(cell: Cell, seed: int) -> Evidence:

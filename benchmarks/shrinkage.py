@@ -1,7 +1,10 @@
-"""What leaning on a biased log costs and saves: total error of shrunken values over that of the experiment alone.
+"""Gain and loss from shrinking toward a biased log: RMSE of shrunken values relative to the experiment alone.
 
-Eight models, a log whose bias is 0 to 10 standard errors of the experiment. Errors are normal with a known covariance,
-or come from real small experiments with yes/no outcomes. The promise: at most 1.05 anywhere, at most 0.75 at bias 0.
+    python -m benchmarks.shrinkage --studies 1000
+
+Eight models and a log with a bias of 0 to 10 standard errors of the experiment. Errors are normal with a given
+covariance, or come from small simulated experiments with yes/no outcomes. Targets: a ratio of at most 1.05 at any bias
+and at most 0.75 at bias 0.
 """
 
 from __future__ import annotations
@@ -12,86 +15,89 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.simulation import EIGHT_MODELS, SUCCESS_RATES
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
 from deconfound.value import Values, experiment_only, shrink_toward
 
-MODELS = tuple("abcdefgh")
-CHANCE = np.array([0.9, 0.75, 0.7, 0.65, 0.5, 0.4, 0.3, 0.12])
+COUNT = len(EIGHT_MODELS)
 BIASES = (0, 1, 2, 4, 10)  # standard errors
 PATTERNS = ("random signs", "only the best", "only one", "same sign")
-KNOWN = 0  # rows a model that stand for normal errors with a known covariance
+NORMAL_ERRORS = 0  # as a number of rows: normal errors with a given covariance
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One kind of study: how many rows a model (``KNOWN`` for normal errors) and how the log is wrong."""
+    """One kind of study: rows per model (or ``NORMAL_ERRORS``) and the pattern of the log's bias."""
 
     rows: int
     pattern: str
-    shared: float = 0.0  # correlation of normal errors between models
-    uneven: bool = False  # models' errors differ by a factor of three
+    correlation: float = 0.0  # of normal errors between models
+    uneven: bool = False  # standard errors of the models differ by a factor of three
 
 
-def errors(cell: Cell) -> FloatArray:
-    """True standard errors of the experiment's values."""
-    if cell.rows != KNOWN:
-        return np.asarray(np.sqrt(CHANCE * (1 - CHANCE) / cell.rows))
-    return 0.05 * (np.geomspace(0.6, 1.8, len(MODELS)) if cell.uneven else np.ones(len(MODELS)))
+def standard_errors(cell: Cell) -> FloatArray:
+    """True standard errors of the experiment's values (k,)."""
+    if cell.rows != NORMAL_ERRORS:
+        return np.asarray(np.sqrt(SUCCESS_RATES * (1 - SUCCESS_RATES) / cell.rows))
+    return 0.05 * (np.geomspace(0.6, 1.8, COUNT) if cell.uneven else np.ones(COUNT))
 
 
-def bias(cell: Cell, size: float, rng: np.random.Generator) -> FloatArray:
-    sign = rng.choice([-1.0, 1.0], len(MODELS))
+def log_bias(cell: Cell, size: float, rng: np.random.Generator) -> FloatArray:
+    sign = rng.choice([-1.0, 1.0], COUNT)
     if cell.pattern == "same sign":
         sign[:] = 1.0
     elif cell.pattern != "random signs":
-        only = 0 if cell.pattern == "only the best" else int(rng.integers(len(MODELS)))
-        sign[np.arange(len(MODELS)) != only] = 0.0
-    return np.asarray(size * sign * errors(cell))
+        only = 0 if cell.pattern == "only the best" else int(rng.integers(COUNT))
+        sign[np.arange(COUNT) != only] = 0.0
+    return np.asarray(size * sign * standard_errors(cell))
 
 
-def experiment(cell: Cell, rng: np.random.Generator) -> Values:
-    if cell.rows == KNOWN:
-        error = errors(cell)
-        correlation = (1 - cell.shared) * np.eye(len(MODELS)) + cell.shared
+def simulate_values(cell: Cell, rng: np.random.Generator) -> Values:
+    """Values from one experiment."""
+    if cell.rows == NORMAL_ERRORS:
+        error = standard_errors(cell)
+        correlation = (1 - cell.correlation) * np.eye(COUNT) + cell.correlation
         covariance = correlation * np.outer(error, error)
-        return Values(MODELS, rng.multivariate_normal(CHANCE, covariance, method="cholesky"), covariance, "known")
-    model = np.repeat(np.arange(len(MODELS)), cell.rows)
-    outcome = (rng.random(len(model)) < CHANCE[model]).astype(np.float64)
-    return experiment_only(MODELS, model, outcome, np.full(len(model), 1 / len(MODELS)))
+        estimate = rng.multivariate_normal(SUCCESS_RATES, covariance, method="cholesky")
+        return Values(EIGHT_MODELS, estimate, covariance, "simulated")
+    model = np.repeat(np.arange(COUNT), cell.rows)
+    outcome = (rng.random(len(model)) < SUCCESS_RATES[model]).astype(np.float64)
+    return experiment_only(EIGHT_MODELS, model, outcome, np.full(len(model), 1 / COUNT))
 
 
-def ratio(cell: Cell, size: float, studies: int, seed: int = 0) -> float:
-    """Root mean squared error over all models and studies, shrunken over the experiment alone."""
+def rmse_ratio(cell: Cell, bias: float, studies: int, seed: int = 0) -> float:
+    """Root mean squared error over all models and studies, shrunken relative to the experiment alone."""
     before = after = 0.0
     for number in range(studies):
         rng = np.random.default_rng([seed, number])
-        alone = experiment(cell, rng)
-        found = shrink_toward(alone, CHANCE + bias(cell, size, rng))
-        before += float(((alone.estimate - CHANCE) ** 2).sum())
-        after += float(((found.estimate - CHANCE) ** 2).sum())
+        values = simulate_values(cell, rng)
+        shrunk = shrink_toward(values, SUCCESS_RATES + log_bias(cell, bias, rng))
+        before += float(((values.estimate - SUCCESS_RATES) ** 2).sum())
+        after += float(((shrunk.estimate - SUCCESS_RATES) ** 2).sum())
     return float(np.sqrt(after / before))
 
 
 def cells() -> list[Cell]:
-    normal = [Cell(KNOWN, p) for p in PATTERNS]
-    odd = [Cell(KNOWN, p, shared=0.5) for p in PATTERNS] + [Cell(KNOWN, p, uneven=True) for p in PATTERNS]
-    return normal + odd + [Cell(rows, p) for rows in (5, 20, 100) for p in PATTERNS]
+    independent = [Cell(NORMAL_ERRORS, p) for p in PATTERNS]
+    correlated = [Cell(NORMAL_ERRORS, p, correlation=0.5) for p in PATTERNS]
+    uneven = [Cell(NORMAL_ERRORS, p, uneven=True) for p in PATTERNS]
+    return [*independent, *correlated, *uneven, *(Cell(rows, p) for rows in (5, 20, 100) for p in PATTERNS)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Total error of shrunken values over the experiment alone.")
+    parser = argparse.ArgumentParser(description="RMSE of shrunken values relative to the experiment alone.")
     parser.add_argument("--studies", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    print(f"{given.studies} studies a number; bias in standard errors of the experiment")
+    print(f"{given.studies} studies per number; columns: bias of the log in standard errors of the experiment")
     print(f"{'errors':26s}{'biased':16s}" + "".join(f"{size:8d}" for size in BIASES))
     with one_blas_thread():
         for cell in cells():
-            name = f"{cell.rows} rows a model, yes/no" if cell.rows != KNOWN else "normal, known"
-            name += ", shared" if cell.shared else ", uneven" if cell.uneven else ""
-            found = [ratio(cell, size, given.studies, given.seed) for size in BIASES]
-            print(f"{name:26s}{cell.pattern:16s}" + "".join(f"{r:8.3f}" for r in found), flush=True)
+            name = f"yes/no, {cell.rows} rows per model" if cell.rows != NORMAL_ERRORS else "normal"
+            name += ", correlated" if cell.correlation else ", uneven" if cell.uneven else ""
+            ratios = [rmse_ratio(cell, size, given.studies, given.seed) for size in BIASES]
+            print(f"{name:26s}{cell.pattern:16s}" + "".join(f"{r:8.3f}" for r in ratios), flush=True)
     return 0
 
 

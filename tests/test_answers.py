@@ -24,8 +24,7 @@ from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, explain_log_
 from deconfound.report.text import comparison
 from deconfound.reward import Auto, ObsOnly
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
-from deconfound.surface_share import StudyTrainingData
-from deconfound.value import direct, tuned_doubly_robust, with_reward_bias
+from deconfound.value import ScoredExperiment, direct, tuned_doubly_robust, with_reward_bias
 
 SMALL = Sizes(log_contexts=80, log_repeats=3, log_people=40, experiment_contexts=96, experiment_people=96, draws=1)
 
@@ -81,19 +80,19 @@ def test_the_explanation_of_the_log_bias_is_in_text_and_json(result):
 
 def test_point_estimates_lean_and_intervals_do_not(result, study):
     values = result.values
-    assert values.centre is not None
-    assert 0 <= values.moved <= 1
-    assert (np.abs(values.estimate - values.centre) <= values.error * (1 + 1e-9)).all()
+    assert values.interval_center is not None
+    assert 0 <= values.shrinkage_fraction <= 1
+    assert (np.abs(values.estimate - values.interval_center) <= values.standard_error * (1 + 1e-9)).all()
     low, high = values.interval().T
-    np.testing.assert_allclose((low + high) / 2, values.centre, atol=1e-9)
-    assert dc.evaluate(study, family="cvci").values.centre is None
+    np.testing.assert_allclose((low + high) / 2, values.interval_center, atol=1e-9)
+    assert dc.evaluate(study, family="cvci").values.interval_center is None
 
 
-def test_the_alarm_and_the_routing_stand_in_every_form(result):
+def test_log_bias_and_routing_are_in_text_and_document(result):
     text, document = result.summary(), result.document()
-    assert result.alarm.sentence in text
-    assert result.routing.sentence in text
-    assert document["alarm"]["verdict"] == result.alarm.verdict
+    assert result.log_bias.summary in text
+    assert result.routing.summary in text
+    assert document["log_bias"]["verdict"] == result.log_bias.verdict
     assert document["routing"]["verdict"] == result.routing.verdict
     assert set(document["best_set"]) == set(result.values.best_set())
     assert json.loads(json.dumps(document, allow_nan=False))["routing"] == document["routing"]
@@ -101,36 +100,48 @@ def test_the_alarm_and_the_routing_stand_in_every_form(result):
 
 def test_routing_judges_the_policy_that_is_recommended(study, result):
     """Leads as far as outcomes bear them out, not the reward's own, which here would send people elsewhere."""
-    material = StudyArrays.from_study(study, FeatureSpec())
-    fitted = cross_fit(StudyTrainingData(material), Auto(), FOLDS, 0, None, lambda _stage, _done: None)
-    t = material.experiment
-    known = (material.models, fitted.q, t.model, t.outcome, fitted.prediction, t.propensity, t.cluster)
-    leads = cross_fitted_calibrated_q(*known, folds=group_folds(t.fold_group, FOLDS, 0))
-    expected = np.bincount(leads.argmax(axis=1), minlength=len(study.models)) / len(leads)
-    np.testing.assert_allclose(result.routing.share, expected)
-    assert not np.allclose(routing_gain(*known).share, expected)
+    material = StudyArrays.of(study, FeatureSpec())
+    fitted = cross_fit(material, Auto(), FOLDS, 0, None, lambda _stage, _done: None)
+    t = material.trial
+    data = ScoredExperiment.from_arrays(
+        material.models,
+        fitted.q,
+        fitted.prediction,
+        t.model,
+        t.outcome,
+        propensity=t.propensity,
+        cluster=t.cluster,
+    )
+    policy_q = cross_fitted_calibrated_q(data, group_folds(t.together, FOLDS, 0))
+    expected = np.bincount(policy_q.argmax(axis=1), minlength=len(study.models)) / len(policy_q)
+    np.testing.assert_allclose(result.routing.model_shares, expected)
+    assert not np.allclose(routing_gain(data).model_shares, expected)
 
 
 def test_direct_values_know_of_their_bias(study, result):
     """A reward learned from the log alone moves with no resample, and is off all the same."""
     logged = dc.evaluate(study, "obs-only", method="direct")
-    gap = logged.direct.estimate - dc.evaluate(study, "obs-only").values.middle
-    assert (result.direct.method, logged.values.method) == ("direct, refitted, bias counted", "direct, bias counted")
-    assert (logged.values.error > 0.5 * np.sqrt(np.mean(gap**2))).all()
+    gap = logged.direct.estimate - dc.evaluate(study, "obs-only").values.center
+    assert (result.direct.method, logged.values.method) == (
+        "direct, bootstrap refits, reward bias included",
+        "direct, reward bias included",
+    )
+    assert (logged.values.standard_error > 0.5 * np.sqrt(np.mean(gap**2))).all()
     assert np.isfinite(result.direct.df).all()
 
 
 def test_the_luck_of_contexts_cancels_in_the_gap_of_direct_values(study):
     """Direct and unbiased values of a resample are taken over its own contexts, as those of the experiment are."""
     found = dc.evaluate(study, "obs-only")
-    material = StudyArrays.from_study(study, FeatureSpec())
-    fitted = cross_fit(StudyTrainingData(material), ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
-    t, q = material.experiment, fitted.q  # a reward that the experiment does not touch is the same in every fold
-    power = float(found.values.power.mean())
+    material = StudyArrays.of(study, FeatureSpec())
+    fitted = cross_fit(material, ObsOnly(), FOLDS, 0, None, lambda _stage, _done: None)
+    t, q = material.trial, fitted.q  # a reward that the experiment does not touch is the same in every fold
+    reward_weight = float(found.values.reward_weight.mean())
+    data = ScoredExperiment.from_arrays(study.models, q, fitted.prediction, t.model, t.outcome, propensity=t.propensity)
     gaps = []
-    for at in fitted.bootstrap_rows:
-        columns = (q[at], t.model[at], t.outcome[at], fitted.prediction[at], t.propensity[at])
-        gaps.append(q[at].mean(axis=0) - tuned_doubly_robust(study.models, *columns, power=power).estimate)
+    for at in fitted.samples:
+        resampled = tuned_doubly_robust(data.take(at), reward_weight=reward_weight)
+        gaps.append(q[at].mean(axis=0) - resampled.estimate)
     expected = with_reward_bias(direct(study.models, q, t.cluster), found.values, np.array(gaps))
     np.testing.assert_allclose(found.direct.covariance, expected.covariance, rtol=1e-9)
 
@@ -160,8 +171,8 @@ def test_contexts_beyond_the_experiment_sharpen_the_average(demo):
     wide = dc.evaluate(dc.load(log=demo.log, experiment=experiment, replay=demo.replay))
     assert "contexts of the replay" in {f.check for f in wide.findings if f.verdict == "pass"}
     assert "contexts of the replay" not in {f.check for f in narrow.findings}
-    assert wide.values.error.mean() < narrow.values.error.mean()
-    moved = wide.policy.calibration.average - narrow.policy.calibration.average
+    assert wide.values.standard_error.mean() < narrow.values.standard_error.mean()
+    moved = wide.policy.calibration.mean_q - narrow.policy.calibration.mean_q
     assert np.abs(moved).max() > 1e-3  # leads deviate from the average over the contexts that the values are about
 
 
@@ -180,9 +191,9 @@ def test_contexts_of_another_kind_are_left_aside(demo):
         dc.load(log=demo.log, experiment=experiment, replay=demo.replay.filter(pc.invert(beyond))),
     )
     assert "contexts of the replay" in {f.check for f in found.findings if f.verdict == "warn"}
-    np.testing.assert_allclose(found.values.error, narrow.values.error, rtol=1e-9)
+    np.testing.assert_allclose(found.values.standard_error, narrow.values.standard_error, rtol=1e-9)
     np.testing.assert_allclose(found.values.estimate, narrow.values.estimate, rtol=1e-9)
-    np.testing.assert_allclose(found.policy.calibration.average, narrow.policy.calibration.average, rtol=1e-9)
+    np.testing.assert_allclose(found.policy.calibration.mean_q, narrow.policy.calibration.mean_q, rtol=1e-9)
 
 
 def test_a_broken_assumption_stands_above_the_answer(demo, result, tmp_path):
@@ -198,7 +209,7 @@ def test_a_broken_assumption_stands_above_the_answer(demo, result, tmp_path):
     assert "say no" not in comparison([result])
 
 
-def test_users_of_the_log_make_the_alarm_less_sure(demo):
+def test_users_of_the_log_widen_the_intervals_of_its_bias(demo):
     """Outcomes that hang on the user alone: thirty users say less than their rows seem to."""
     users = np.arange(demo.log.num_rows) % 30
     liking = np.random.default_rng(0).random(30)[users]
@@ -208,22 +219,22 @@ def test_users_of_the_log_make_the_alarm_less_sure(demo):
     nameless, known = (
         dc.evaluate(dc.load(log=each, experiment=demo.experiment, replay=demo.replay)) for each in (log, named)
     )
-    assert (known.raw_log.error > 1.15 * nameless.raw_log.error).all()
-    wide = [[bias.high - bias.low for bias in found.alarm.biases] for found in (known, nameless)]
+    assert (known.raw_log.standard_error > 1.15 * nameless.raw_log.standard_error).all()
+    wide = [[bias.high - bias.low for bias in found.log_bias.biases] for found in (known, nameless)]
     assert (np.array(wide[0]) > wide[1]).all()
 
 
 def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, result):
     contexts = demo.experiment.select(["context_id", "context"])
     same = dc.evaluate(study, target=contexts)
-    np.testing.assert_allclose(same.values.centre, result.values.centre, atol=0.05)
+    np.testing.assert_allclose(same.values.interval_center, result.values.interval_center, atol=0.05)
     length = pc.utf8_length(contexts["context"]).to_numpy()
     longer = contexts.take(np.argsort(-length)[: len(length) // 2])
     shifted = dc.evaluate(study, target=longer)
-    assert np.abs(shifted.values.centre - result.values.centre).max() > 1e-3
+    assert np.abs(shifted.values.interval_center - result.values.interval_center).max() > 1e-3
     assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
     assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
-    assert np.abs(shifted.policy.calibration.average - result.policy.calibration.average).max() > 1e-3
+    assert np.abs(shifted.policy.calibration.mean_q - result.policy.calibration.mean_q).max() > 1e-3
     assert shifted.routing.value != result.routing.value
     strange = pa.table(
         {"context_id": [f"x{i}" for i in range(60)], "context": [f"qqq{i} zzz{i} {i}" for i in range(60)]}

@@ -141,7 +141,9 @@ def test_models_left_out_keep_teaching_and_keep_the_propensities(demo):
     part = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay, models=kept))
     assert part.models == kept
     assert part.counts["experiment"].rows == whole.counts["experiment"].rows
-    assert (np.abs(part.values.centre - whole.values.centre[:4]) < whole.values.error[:4]).all()
+    assert (
+        np.abs(part.values.interval_center - whole.values.interval_center[:4]) < whole.values.standard_error[:4]
+    ).all()
 
 
 def test_too_small_an_experiment_is_not_answered(demo):

@@ -11,14 +11,14 @@ from scipy.stats import chi2, multivariate_normal
 
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, EvidenceError
-from deconfound.plan import LogAndReplay, Pilot, Plan, from_pilot, load_log_and_replay, plan
+from deconfound.plan import LogAndReplay, Plan, from_pilot, load_log_and_replay, plan
 from deconfound.plan.beliefs import believed, given_spread
 from deconfound.plan.evidence import believable
 from deconfound.plan.forecast import typical
 from deconfound.plan.from_log import BELIEVED, KEPT, Seen, from_seen
 from deconfound.plan.widths import choice_cost, widths
-from deconfound.value import tuned_doubly_robust
-from deconfound.value.small_sample import Shares, moderated
+from deconfound.value import ScoredExperiment, tuned_doubly_robust
+from deconfound.value.small_sample import ModelWeights, moderated
 from tests.support.checking import make_study
 
 # --- beliefs ---
@@ -92,18 +92,19 @@ def test_models_that_look_equal_are_still_not_believed_to_be():
 # --- pilots ---
 
 
-def simulated(rows: int, seed: int = 0, noise: float = 0.2) -> Pilot:
+def simulated(rows: int, seed: int = 0, noise: float = 0.2) -> ScoredExperiment:
     """Three models; the reward is exact up to noise of a known size. Residual sd ``noise``, reward sd 0.1."""
     rng = np.random.default_rng(seed)
     q = 0.5 + 0.1 * rng.choice([-1.0, 1.0], (rows, 3)) + np.array([0.0, 0.05, 0.1])
     model = rng.integers(0, 3, rows)
     prediction = q[np.arange(rows), model]
-    return Pilot(q, model, prediction + noise * rng.choice([-1.0, 1.0], rows), prediction)
+    outcome = prediction + noise * rng.choice([-1.0, 1.0], rows)
+    return ScoredExperiment.from_arrays("abc", q, prediction, model, outcome)
 
 
 def test_a_pilot_tells_what_the_reward_leaves():
     """10,000 rows a model know a variance to 1.5 %."""
-    known = from_pilot("abc", simulated(30_000))
+    known = from_pilot(simulated(30_000))
     assert known.row == pytest.approx(np.full(3, 0.04), rel=0.03)
     assert known.outcome == pytest.approx(np.full(3, 0.05), rel=0.03)
     assert np.diag(known.context) == pytest.approx(np.full(3, 0.01), rel=0.1)
@@ -121,7 +122,7 @@ def test_a_reward_that_is_held_back_leaves_residuals_that_follow_the_context():
     q, model = 0.5 + 0.05 * rng.choice([-1.0, 1.0], (30_000, 3)), rng.integers(0, 3, 30_000)
     prediction = q[np.arange(30_000), model]
     outcome = 0.5 + 4 * (prediction - 0.5) + 0.1 * rng.choice([-1.0, 1.0], 30_000)
-    known = from_pilot("abc", Pilot(q, model, outcome, prediction))
+    known = from_pilot(ScoredExperiment.from_arrays("abc", q, prediction, model, outcome))
     assert np.diag(known.context) == pytest.approx(np.full(3, 0.03), rel=0.05)
 
 
@@ -129,21 +130,22 @@ def test_uneven_weights_leave_fewer_rows():
     """Rows count by their weights 1 / propensity: (sum w^2)^2 / sum w^4 of them, model by model."""
     pilot = simulated(60, seed=5)
     propensity = np.random.default_rng(5).uniform(0.1, 0.9, 60)
-    known = from_pilot("abc", replace(pilot, propensity=propensity))
+    known = from_pilot(replace(pilot, propensity=propensity))
     for a in range(3):
         weight = 1 / propensity[pilot.model == a]
         assert known.independent[a] == pytest.approx((weight**2).sum() ** 2 / (weight**4).sum() / len(weight))
 
 
 def test_a_small_pilot_pays_for_the_power_it_chose():
-    """The moderated variance of the residuals at the chosen power, times the charge of ``best_power``."""
+    """The moderated variance of the residuals at the chosen power, times the charge of ``optimal_reward_weight``."""
     pilot = simulated(45, seed=6, noise=0.05)
-    power = tuned_doubly_robust("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction).power
+    power = tuned_doubly_robust(pilot).reward_weight
     assert power is not None
-    shares = Shares.of(pilot.model, 3, np.ones(45), None)
-    own = moderated(shares, shares.influence(pilot.outcome) - power * shares.influence(pilot.prediction), still=False)
-    free = ((own.influence**2).sum(axis=0) + own.extra) / shares.size
-    assert from_pilot("abc", pilot).row == pytest.approx(free * choice_cost(shares.df))
+    shares = ModelWeights.from_rows(pilot.model, 3, np.ones(45), None)
+    residual = shares.influence(pilot.outcome) - power * shares.influence(pilot.prediction)
+    own = moderated(shares, residual, all_constant=False)
+    free = ((own.influence**2).sum(axis=0) + own.added_variance) / shares.sum_squared_weight
+    assert from_pilot(pilot).row == pytest.approx(free * choice_cost(shares.df))
     assert (choice_cost(shares.df) > 1.01).all()
 
 
@@ -158,8 +160,8 @@ def test_rows_that_share_a_user_count_for_less():
     """Every row twice under one user: half as many independent rows, twice the variance of one."""
     once = simulated(3_000)
     both = np.repeat(np.arange(3_000), 2)
-    twice = Pilot(once.q[both], once.model[both], once.outcome[both], once.prediction[both], None, both)
-    known, plain = from_pilot("abc", twice), from_pilot("abc", once)
+    twice = replace(once.take(both), cluster=both)
+    known, plain = from_pilot(twice), from_pilot(once)
     assert known.independent == pytest.approx(np.full(3, 0.5), rel=0.01)
     assert known.row == pytest.approx(2 * plain.row, rel=0.03)
 
@@ -167,15 +169,15 @@ def test_rows_that_share_a_user_count_for_less():
 def test_the_same_rows_planned_have_the_width_they_had():
     """A pilot planned at its own size gives back its own intervals, but for the median of 40 skewed rows."""
     pilot = simulated(120, seed=3)
-    values = tuned_doubly_robust("abc", pilot.q, pilot.model, pilot.outcome, pilot.prediction)
-    known = from_pilot("abc", pilot)
+    values = tuned_doubly_robust(pilot)
+    known = from_pilot(pilot)
     rows = np.bincount(pilot.model).astype(float)
     interval = values.interval()
     assert typical(widths(known, rows)) == pytest.approx(typical(interval[:, 1] - interval[:, 0]), rel=0.06)
 
 
 def test_five_rows_a_model_are_enough_to_plan_and_are_said_to_be_few():
-    known = from_pilot("abc", simulated(15, seed=1))
+    known = from_pilot(simulated(15, seed=1))
     assert known.findings[0].check == "thin pilot"
     low, high = known.variance_range
     assert low < 0.8
@@ -185,7 +187,7 @@ def test_five_rows_a_model_are_enough_to_plan_and_are_said_to_be_few():
 def test_a_model_without_pilot_rows_is_taken_to_vary_like_the_others():
     pilot = simulated(40)
     other = np.where(pilot.model == 2, 1, pilot.model)
-    known = from_pilot("abc", replace(pilot, model=other, prediction=pilot.q[np.arange(40), other]))
+    known = from_pilot(replace(pilot, model=other, prediction=pilot.q[np.arange(40), other]))
     assert known.row[:2].min() <= known.row[2] <= known.row[:2].max()
     assert np.isfinite(plan(known).at(20).width).all()
 
@@ -193,7 +195,7 @@ def test_a_model_without_pilot_rows_is_taken_to_vary_like_the_others():
 def test_outcomes_that_never_vary_cannot_be_planned_from():
     pilot = simulated(30)
     with pytest.raises(EvidenceError, match="do not vary"):
-        from_pilot("abc", replace(pilot, outcome=np.ones(30)))
+        from_pilot(replace(pilot, outcome=np.ones(30)))
     with pytest.raises(EvidenceError, match="do not vary"):
         from_seen(("a", "b"), Seen(np.array([0, 1] * 5), np.ones(10), np.ones(10), np.ones((3, 2))))
 

@@ -18,8 +18,9 @@ from deconfound.plan.allocation import LEAST_SHARE, by_contest, by_spread, dealt
 from deconfound.plan.choosing import DRAWS, Chooser
 from deconfound.plan.forecast import Forecast, Goal
 from deconfound.plan.widths import choice_cost, half_widths, widths
-from deconfound.value.control_variate import Parts, best_power
-from deconfound.value.small_sample import DISCOUNT, PRIOR_FREEDOM, Shares
+from deconfound.value import ScoredExperiment
+from deconfound.value.control_variate import InfluenceTerms, optimal_reward_weight
+from deconfound.value.small_sample import PRIOR_DF, PRIOR_DF_CREDIT
 from tests.support.plan_inputs import evidence
 
 Z = float(ndtri(0.975))
@@ -42,27 +43,26 @@ def test_a_handful_of_rows_is_corrected_as_the_estimator_does_it():
     total = sum(df)
     shared = sum(f * v for f, v in zip(df, known.row, strict=True)) / total
     for a, n in enumerate(rows):
-        prior = min(PRIOR_FREEDOM, total - df[a])
+        prior = min(PRIOR_DF, total - df[a])
         wanted = (prior * shared + df[a] * known.row[a]) / (prior + df[a])
         parts = [prior * df[b] / total / (prior + df[a]) * known.row[b] for b in range(3)]
         parts[a] += df[a] / (prior + df[a]) * known.row[a]
         effective = sum(parts) ** 2 / sum(p**2 / f for p, f in zip(parts, df, strict=True))
         middle = wanted / n * (1 - 2 / 9 / effective) ** 3
-        half = stdtrit(df[a] + DISCOUNT * prior, 0.975) * np.sqrt(middle)
+        half = stdtrit(df[a] + PRIOR_DF_CREDIT * prior, 0.975) * np.sqrt(middle)
         found = half_widths(known, np.array(rows, dtype=float), 0, 0.95, helped=False)
         assert found[a] == pytest.approx(half, rel=1e-12)
 
 
-def test_choosing_the_power_costs_what_the_estimator_charges():
-    """The same numbers through ``best_power``: its second result depends on the rows alone."""
+def test_tuning_the_reward_weight_costs_what_the_estimator_charges():
+    """The same numbers from ``optimal_reward_weight``: the inflation depends on the rows alone."""
     rng = np.random.default_rng(0)
     model = np.repeat([0, 1, 2], [6, 12, 40])
     q = rng.random((58, 3))
     fit = q[np.arange(58), model]
-    ones = np.ones(58)
-    shares = Shares.of(model, 3, ones, None)
-    parts = Parts.of(shares, ones, 0.5 * fit + 0.2 * rng.random(58), fit, q, q[:0])
-    assert choice_cost(np.array([5.0, 11.0, 39.0])) == pytest.approx(best_power(parts)[1], rel=1e-12)
+    data = ScoredExperiment.from_arrays("abc", q, fit, model, 0.5 * fit + 0.2 * rng.random(58))
+    inflation = optimal_reward_weight(InfluenceTerms.from_experiment(data, q[:0])).variance_inflation
+    assert choice_cost(np.array([5.0, 11.0, 39.0])) == pytest.approx(inflation, rel=1e-12)
 
 
 def test_a_model_with_one_row_has_the_whole_range_as_its_interval():

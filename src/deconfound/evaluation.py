@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from deconfound.data.encode import encode
 from deconfound.decide.calibration import cross_fitted_calibrated_q, fit_calibration
 from deconfound.decide.recommendation import Policy
 from deconfound.decide.routing import RoutingGain, routing_gain
-from deconfound.design import FloatArray, IntArray, group_folds
+from deconfound.design import FloatArray, group_folds
 from deconfound.diagnose import check
 from deconfound.diagnose.alignment import REPLAY
 from deconfound.diagnose.target import required, target_weights
@@ -32,6 +31,7 @@ from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
 from deconfound.value import (
     MIN_ROWS_PER_MODEL,
+    ScoredExperiment,
     Values,
     direct,
     experiment_only,
@@ -44,7 +44,6 @@ from deconfound.value.log_bias import estimate_log_bias
 
 FOLDS = 5
 METHODS = ("doubly robust", "direct")
-_Columns: TypeAlias = tuple[tuple[str, ...], FloatArray, IntArray, FloatArray, FloatArray, FloatArray, IntArray]
 PAPER_FAMILY_NAMES = tuple(each.name for each in FAMILIES)
 
 
@@ -173,10 +172,11 @@ def _enough(study: Study) -> None:
 
 def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> Result:
     trial, final, models = material.experiment, fitted.final, study.models
+    data = _scored(material, fitted, aims)
+    unbiased, plain = _values(material, fitted, data, aims)
     family = final.tuned.estimator
-    unbiased, plain = _values(material, fitted, aims)
     values = shrink_toward(unbiased, plain.estimate) if family.shrinks_values else unbiased
-    policy = _policy(material, fitted, unbiased, aims)
+    policy = _policy(material, fitted, data, unbiased, aims)
     logged = _logged(study)
     alone = experiment_only(models, trial.model, trial.outcome, trial.propensity, trial.cluster, weight=aims.weight)
     return Result(
@@ -185,8 +185,8 @@ def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims:
         experiment=alone,
         raw_log=logged,
         recommendations=policy.recommend(material.replay, aims.level),
-        routing=_routing(material, fitted, aims),
-        alarm=estimate_log_bias(logged, unbiased, aims.level),
+        routing=_routing(material, data, aims),
+        log_bias=estimate_log_bias(logged, unbiased, aims.level),
         findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, family)),
         choice=FittedFamily(family, final.tuned.mode, final.surface_share, material.featurizer.psi_source),
         attribution=fitted.attribution,
@@ -218,56 +218,62 @@ def _sampled(material: StudyArrays, family: Family) -> tuple[Finding, ...]:
     return (Finding("long log", "warn", message, "Nothing has to be done; --family cvci uses every row."),)
 
 
-def _values(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:
+def _values(
+    material: StudyArrays, fitted: CrossFit[Family], data: ScoredExperiment, aims: _Aims
+) -> tuple[Values, Values]:
     """The unbiased values, and the reward's own."""
     trial, cells = material.experiment, material.replay
     beyond = np.setdiff1d(np.arange(len(cells.contexts)), trial.context)
     elsewhere = fitted.q_all_contexts[beyond] if aims.may_look_elsewhere and len(beyond) else None
-    unbiased = tuned_doubly_robust(*_columns(material, fitted), elsewhere=elsewhere, weight=aims.weight)
-    return unbiased, _direct(material, fitted, unbiased, aims)
+    unbiased = tuned_doubly_robust(data, extra_q=elsewhere)
+    return unbiased, _direct(material, fitted, data, unbiased)
 
 
-def _direct(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Values:
+def _direct(material: StudyArrays, fitted: CrossFit[Family], data: ScoredExperiment, unbiased: Values) -> Values:
     """The reward's own values; their errors hold how far it moves with the experiment, and how far it is off."""
-    trial, replay = material.experiment, material.replay.rows(fitted.final.surface_share)
-    weight = np.ones(len(trial.outcome)) if aims.weight is None else aims.weight
-    power = 0.0 if unbiased.power is None else float(unbiased.power.mean())
+    trial, surface_share = material.experiment, fitted.final.surface_share
+    reward_weight = 0.0 if unbiased.reward_weight is None else float(unbiased.reward_weight.mean())
     refits, gaps = [], []
     for fit, rows in zip(
         fitted.bootstrap_fits or [fitted.final.reward] * len(fitted.bootstrap_rows), fitted.bootstrap_rows, strict=True
     ):
-        q = fit.mean_by_cell(replay)[trial.context]
-        again = tuned_doubly_robust(*_columns(material, fitted, rows), weight=weight[rows], power=power)
-        refits.append(np.average(q, axis=0, weights=weight))
-        gaps.append(np.average(q[rows], axis=0, weights=weight[rows]) - again.estimate)
+        q = fit.mean_by_cell(material.replay.rows(surface_share))[trial.context]
+        again = tuned_doubly_robust(data.take(rows), reward_weight=reward_weight)
+        refits.append(np.average(q, axis=0, weights=data.weight))
+        gaps.append(np.average(q[rows], axis=0, weights=data.weight[rows]) - again.estimate)
     moving = np.array(refits) if fitted.bootstrap_fits else None
-    plain = direct(material.models, fitted.q, trial.cluster, refits=moving, weight=aims.weight)
+    plain = direct(material.models, fitted.q, trial.cluster, refits=moving, weight=data.weight)
     return with_reward_bias(plain, unbiased, np.array(gaps))
 
 
-def _columns(material: StudyArrays, fitted: CrossFit[Family], rows: IntArray | slice = slice(None)) -> _Columns:
-    """What ``powered``, ``cross_calibrated`` and ``routing`` all begin with, of some experiment rows."""
+def _scored(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> ScoredExperiment:
+    """The experiment with its out-of-fold rewards."""
     trial = material.experiment
-    out_of_fold = (fitted.q[rows], trial.model[rows], trial.outcome[rows], fitted.prediction[rows])
-    return (material.models, *out_of_fold, trial.propensity[rows], trial.cluster[rows])
+    return ScoredExperiment.from_arrays(
+        material.models,
+        fitted.q,
+        fitted.prediction,
+        trial.model,
+        trial.outcome,
+        propensity=trial.propensity,
+        cluster=trial.cluster,
+        weight=aims.weight,
+    )
 
 
-def _policy(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, aims: _Aims) -> Policy:
+def _policy(
+    material: StudyArrays, fitted: CrossFit[Family], data: ScoredExperiment, unbiased: Values, aims: _Aims
+) -> Policy:
     trial, final, cells = material.experiment, fitted.final, material.replay
     counts = np.bincount(trial.context, aims.weight, len(cells.contexts)).astype(np.float64)
     if aims.may_look_elsewhere:
         counts[np.setdiff1d(np.arange(len(counts)), trial.context)] = 1.0
     calibration = fit_calibration(
         unbiased,
-        fitted.q,
-        trial.model,
-        trial.outcome,
-        trial.propensity,
-        trial.cluster,
-        cells=cells,
+        data,
+        replay=cells.rows(final.surface_share),
         reward=final.reward,
-        surface_share=final.surface_share,
-        weight=counts,
+        context_weight=counts,
     )
     bootstrap_fits = fitted.bootstrap_fits
     return Policy(
@@ -275,10 +281,9 @@ def _policy(material: StudyArrays, fitted: CrossFit[Family], unbiased: Values, a
     )
 
 
-def _routing(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> RoutingGain:
-    columns, folds = _columns(material, fitted), group_folds(material.experiment.fold_group, FOLDS, aims.seed)
-    leads = cross_fitted_calibrated_q(*columns, folds=folds, weight=aims.weight)
-    return routing_gain(*columns, leads=leads, weight=aims.weight, cost=aims.cost, level=aims.level)
+def _routing(material: StudyArrays, data: ScoredExperiment, aims: _Aims) -> RoutingGain:
+    folds = group_folds(material.experiment.fold_group, FOLDS, aims.seed)
+    return routing_gain(data, cross_fitted_calibrated_q(data, folds), cost=aims.cost, level=aims.level)
 
 
 def _counts(table: Table, study: Study) -> TableCounts:

@@ -54,7 +54,7 @@ class Result:
     raw_log: Values
     recommendations: tuple[Recommendation, ...]
     routing: RoutingGain  # what the policy of the recommendations is worth
-    alarm: LogBias  # how far the raw log can be believed
+    log_bias: LogBias  # of the raw log
     findings: tuple[Finding, ...]
     choice: FittedFamily
     attribution: Attribution | None  # shares of the sources, where the family has them

@@ -1,1 +1,1 @@
-"""From values and rewards to decisions: calibration, recommendation, routing."""
+"""Decisions from values and rewards: calibration, recommendation per context, and the gain from routing."""

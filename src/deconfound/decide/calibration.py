@@ -1,189 +1,172 @@
-"""How far a reward may be believed on one context, learned from randomized outcomes."""
+"""Calibration of a reward's differences between contexts, estimated from randomized outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, ReplayRows
 from deconfound.errors import UsageError
-from deconfound.features.study_arrays import ReplayArrays
 from deconfound.reward import RewardFit
-from deconfound.value import Values, tuned_doubly_robust
-from deconfound.value.estimators import check_rows, propensities, table, weights
-from deconfound.value.small_sample import ROUNDING, summed
+from deconfound.value import ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value.small_sample import ROUNDING_ATOL, sum_by_cluster
 
 UNEXPLAINED_CONTEXT_SHARE = 0.1
-"""Share of the unexplained variance of outcomes that is taken for what a model is worth on just this context.
+"""Assumed share of the unexplained outcome variance that is a true difference between contexts.
 
-One outcome a context cannot tell that from luck, so this is an assumption and not an estimate. In the demo it is 0.04.
+With one outcome per context it cannot be estimated: it is not separable from noise. In the demo it is 0.04.
 """
+
+MAX_OUTCOME_VARIANCE = 0.25  # of any outcome in [0, 1]; used where no residual degrees of freedom are left
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How far randomized outcomes bear out what a reward says of single contexts.
+    """Linear calibration of a reward on single contexts.
 
-        lead of a over b on x = centre_a - centre_b + slope * (deviation_a - deviation_b),  deviation = q(x) - average
+        calibrated q(x, a) = value_a + slope * (q(x, a) - mean_q_a)
 
-    The unbiased values say who leads on average; the reward only says where the lead is larger or smaller, and
-    ``slope`` is how much of that came true on contexts the reward had not seen.
+    The unbiased values give the difference between two models on average. The reward only states on which contexts it
+    is larger or smaller, and ``slope`` is the part of that confirmed on contexts that the reward was not fitted on.
     """
 
-    centre: FloatArray  # (k,) unbiased values
-    average: FloatArray  # (k,) mean of q over the contexts that ``centre`` is about
+    value: FloatArray  # (k,) unbiased values
+    mean_q: FloatArray  # (k,) over the contexts that ``value`` describes
     slope: float  # in [0, 1]
-    slope_error: float  # infinite where outcomes say nothing of it
-    noise: FloatArray  # (k,) variance of the reward between two draws of one context
-    unseen: float  # variance of a model's value between contexts that the reward does not see
-    df: FloatArray  # (k,) degrees of freedom behind all that
+    slope_standard_error: float  # infinite where it cannot be estimated
+    draw_variance: FloatArray  # (k,) variance of the reward between two outputs on one context
+    context_residual_variance: float  # assumed variance of a model's value between contexts, beyond the reward
+    df: FloatArray  # (k,)
 
     @classmethod
-    def trusting(cls, count: int) -> Calibration:
-        """The reward at its word: what a policy without a calibration goes by. It is wrong more often than it says."""
-        nothing = np.zeros(count)
-        return cls(nothing, nothing, 1.0, 0.0, nothing, 0.0, np.full(count, np.inf))
+    def identity(cls, count: int) -> Self:
+        """Identity calibration (slope 1), without any error. Overconfident; used only where none was fitted."""
+        zeros = np.zeros(count)
+        return cls(zeros, zeros, 1.0, 0.0, zeros, 0.0, np.full(count, np.inf))
 
 
-def fit_calibration(  # noqa: PLR0913  (a study has these many columns, and callers name them)
+def fit_calibration(
     values: Values,
-    q: FloatArray,
-    model: IntArray,
-    outcome: FloatArray,
-    propensity: FloatArray | None = None,
-    cluster: IntArray | None = None,
+    data: ScoredExperiment,
     *,
-    cells: ReplayArrays,
+    replay: ReplayRows,
     reward: RewardFit,
-    surface_share: float,
-    weight: FloatArray | None = None,
-    unseen: float = UNEXPLAINED_CONTEXT_SHARE,
+    context_weight: FloatArray | None = None,
+    unexplained_context_share: float = UNEXPLAINED_CONTEXT_SHARE,
 ) -> Calibration:
-    """Learn from out-of-fold rewards how far the final ``reward`` may be believed on one context.
+    """Calibrate the final ``reward`` with a slope estimated from the out-of-fold rewards in ``data``.
 
-        outcome_j = level of model_j + common * (mean deviation of q_j) + slope * (what is left for model_j) + luck
-
-    by least squares weighted with 1 / propensity. What all models share on a context is no reason to prefer one, so it
-    has a coefficient of its own. ``q`` (n, k) is averaged over replay draws that are not row j's own output: a reward
-    that follows the luck of single outputs then has a small slope, as it must. ``values`` are unbiased
-    ones over contexts that count ``weight`` (contexts,) each, or over all replayed ones alike; the slope is the same.
+    The average of q over replay draws does not include the row's own output, so a reward that follows random
+    differences between outputs has a small slope, as it should. ``values`` are unbiased values over the replayed
+    contexts, weighted by ``context_weight`` (contexts,); the slope does not depend on weights.
     """
-    models = values.models
-    q = table(models, q)
-    check_rows(len(q), {"model": model, "outcome": outcome})
-    chance = propensities(models, model, propensity)
-    rows = np.arange(len(q)) if cluster is None else np.asarray(cluster)
-    check_rows(len(q), {"cluster": rows})
-    model, outcome = np.asarray(model), np.asarray(outcome, dtype=np.float64)
-    if not 0.0 <= unseen <= 1.0:
-        raise UsageError(f"unseen is a share of variance in [0, 1], not {unseen!r}.")
-    if not (np.isfinite(q).all() and np.isfinite(outcome).all()):
-        raise UsageError("q or outcome holds NaN or infinity; every entry must be a finite number.")
-    mine = (model >= 0) & (model < len(models))
-    borne = _Borne.of((q - q.mean(axis=0))[mine], model[mine], outcome[mine], 1 / chance[mine], rows[mine])
-    slope = float(np.clip(borne.slope, 0.0, 1.0))
-    replay = cells.rows(surface_share)
-    final = reward.mean_by_cell(replay)
-    average = np.average(final, axis=0, weights=weight)
+    if not 0.0 <= unexplained_context_share <= 1.0:
+        raise UsageError(
+            f"unexplained_context_share is a share of variance in [0, 1], not {unexplained_context_share!r}."
+        )
+    fit = _SlopeFit.from_experiment(data, data.q.mean(axis=0))
+    q = reward.mean_by_cell(replay)
+    mean_q = np.average(q, axis=0, weights=context_weight)
+    between_contexts = (q - q.mean(axis=1, keepdims=True)).var(axis=0)
     return Calibration(
-        centre=_centre(values, average),
-        average=average,
-        slope=slope,
-        slope_error=borne.error,
-        noise=_noise(
-            replay,
-            reward.predict_without_model_effect(replay.distinct),
-            (final - final.mean(axis=1, keepdims=True)).var(axis=0),
-        ),
-        unseen=unseen * borne.rest,
-        df=np.minimum(values.df_or_inf, borne.df),
+        value=_value_or(values, mean_q),
+        mean_q=mean_q,
+        slope=fit.clipped_slope,
+        slope_standard_error=fit.standard_error,
+        draw_variance=_draw_variance(replay, reward.predict_without_model_effect(replay.distinct), between_contexts),
+        context_residual_variance=unexplained_context_share * fit.residual_variance,
+        df=np.minimum(values.df_or_inf, fit.df),
     )
 
 
-def cross_fitted_calibrated_q(
-    models: Sequence[str],
-    q: FloatArray,
-    model: IntArray,
-    outcome: FloatArray,
-    prediction: FloatArray,
-    propensity: FloatArray,
-    cluster: IntArray,
-    *,
-    folds: Sequence[Fold],
-    weight: FloatArray | None = None,
-) -> FloatArray:
-    """The leads of ``Calibration`` (n, k) on every experiment row's context, learned without the row's fold.
+def cross_fitted_calibrated_q(data: ScoredExperiment, folds: Sequence[Fold]) -> FloatArray:
+    """Calibrated q (n, k) on the context of each row, with the calibration fitted on the other folds.
 
-    ``q`` and ``prediction`` are out of fold. The policy that picks the largest is the one that is recommended, and can
-    be judged on these rows. ``weight`` (n,) moves the rows to a target population.
+    The policy that picks the largest entry is the recommended one, and can be evaluated on these rows.
     """
-    heavy = weights(len(q), weight)
-    calibrated = np.empty_like(q)
+    calibrated = np.empty_like(data.q)
     for fold in folds:
-        at = fold.train
-        columns = (q[at], model[at], outcome[at], prediction[at], propensity[at], cluster[at])
-        values = tuned_doubly_robust(models, *columns, weight=heavy[at])
-        average = np.average(q[at], axis=0, weights=heavy[at])
-        mine = at[(model[at] >= 0) & (model[at] < len(models))]
-        deviation = q[mine] - average
-        borne = _Borne.of(deviation, model[mine], outcome[mine], 1 / propensity[mine], cluster[mine])
-        slope = float(np.clip(borne.slope, 0.0, 1.0))
-        calibrated[fold.held_out] = _centre(values, average) + slope * (q[fold.held_out] - average)
+        train = data.take(fold.train)
+        values = tuned_doubly_robust(train)
+        mean_q = np.average(train.q, axis=0, weights=train.weight)
+        slope = _SlopeFit.from_experiment(train, mean_q).clipped_slope
+        calibrated[fold.held_out] = _value_or(values, mean_q) + slope * (data.q[fold.held_out] - mean_q)
     return calibrated
 
 
-def _centre(values: Values, otherwise: FloatArray) -> FloatArray:
-    """Unbiased values; the reward's own for a model that the experiment never drew."""
-    return np.where(np.isnan(values.middle), otherwise, values.middle)
+def _value_or(values: Values, mean_q: FloatArray) -> FloatArray:
+    """Unbiased values; ``mean_q`` for a model without experiment rows."""
+    return np.where(np.isnan(values.center), mean_q, values.center)
 
 
 @dataclass(frozen=True, slots=True)
-class _Borne:
-    """How much of the reward's differences between contexts came true."""
+class _SlopeFit:
+    """Regression of outcomes on the reward's deviations."""
 
     slope: float
-    error: float
-    rest: float  # variance of outcomes that nothing explains
+    standard_error: float
+    residual_variance: float
     df: float
 
+    @property
+    def clipped_slope(self) -> float:
+        """The slope, limited to [0, 1]."""
+        return float(np.clip(self.slope, 0.0, 1.0))
+
     @classmethod
-    def of(
-        cls, deviation: FloatArray, model: IntArray, outcome: FloatArray, weight: FloatArray, cluster: IntArray
-    ) -> _Borne:
-        """Regress on what is left of the deviation after levels and shared part, errors clustered."""
-        shared = deviation.mean(axis=1)
-        own = deviation[np.arange(len(model)), model] - shared
-        taken = np.column_stack([model[:, None] == np.unique(model), shared]).astype(np.float64)
+    def from_experiment(cls, data: ScoredExperiment, mean_q: FloatArray) -> Self:
+        """Least squares weighted by 1 / propensity, with cluster-robust standard errors.
+
+            outcome_j = intercept of model_j + b * common_j + slope * (d_j,model_j - common_j) + noise
+
+        d = q - mean_q, and common_j is the mean of d_j over models. What all models have in common on a context is no
+        reason to prefer one of them, so it has its own coefficient b. Rows of uncompared models are left out.
+        """
+        rows = data.compared
+        deviation = (data.q - mean_q)[rows]
+        model, outcome, cluster = data.model[rows], data.outcome[rows], data.cluster[rows]
+        common = deviation.mean(axis=1)
+        own = deviation[np.arange(len(model)), model] - common
+        nuisance = np.column_stack([model[:, None] == np.unique(model), common]).astype(np.float64)
+        return cls._by_partial_regression(own, outcome, nuisance, 1 / data.propensity[rows], cluster)
+
+    @classmethod
+    def _by_partial_regression(
+        cls, own: FloatArray, outcome: FloatArray, nuisance: FloatArray, weight: FloatArray, cluster: IntArray
+    ) -> Self:
+        """Slope of ``own`` after regressing the ``nuisance`` columns out of both sides (Frisch-Waugh)."""
         root = np.sqrt(weight * len(weight) / weight.sum()) if len(weight) else weight
-        known, wanted = (_left(root[:, None] * taken, root * column) for column in (own, outcome))
-        squares = float(known @ known)
+        regressor, response = (_residualize(root[:, None] * nuisance, root * column) for column in (own, outcome))
+        sum_of_squares = float(regressor @ regressor)
         _, code = np.unique(cluster, return_inverse=True)
-        groups = int(code.max(initial=-1)) + 1
-        df = float(groups - taken.shape[1] - 1)
-        rows = len(model) - taken.shape[1] - 1
-        slope = float(known @ wanted) / squares if squares > ROUNDING else 0.0
-        left = wanted - slope * known
-        if df < 1 or squares <= ROUNDING:
-            return cls(0.0, np.inf, float(left @ left) / rows if rows > 0 else 0.25, max(df, 1.0))
-        moved = summed((known * left)[:, None], code, groups)
-        error = float(np.sqrt((moved**2).sum() * groups / df)) / squares
-        return cls(slope, error, float(left @ left) / rows, df)
+        n_clusters = int(code.max(initial=-1)) + 1
+        parameters = nuisance.shape[1] + 1
+        df, row_df = float(n_clusters - parameters), len(outcome) - parameters
+        slope = float(regressor @ response) / sum_of_squares if sum_of_squares > ROUNDING_ATOL else 0.0
+        residual = response - slope * regressor
+        residual_variance = float(residual @ residual) / row_df if row_df > 0 else MAX_OUTCOME_VARIANCE
+        if df < 1 or sum_of_squares <= ROUNDING_ATOL:
+            return cls(0.0, np.inf, residual_variance, max(df, 1.0))
+        score = sum_by_cluster((regressor * residual)[:, None], code, n_clusters)
+        standard_error = float(np.sqrt((score**2).sum() * n_clusters / df)) / sum_of_squares
+        return cls(slope, standard_error, residual_variance, df)
 
 
-def _left(taken: FloatArray, column: FloatArray) -> FloatArray:
-    """What of a column least squares cannot explain."""
-    return np.asarray(column - taken @ np.linalg.lstsq(taken, column, rcond=None)[0])
+def _residualize(nuisance: FloatArray, column: FloatArray) -> FloatArray:
+    """Residuals of a column after least squares on the nuisance columns."""
+    return np.asarray(column - nuisance @ np.linalg.lstsq(nuisance, column, rcond=None)[0])
 
 
-def _noise(replay: ReplayRows, reward: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Variance of the reward between draws of one context (k,).
+def _draw_variance(replay: ReplayRows, reward: FloatArray, between_contexts: FloatArray) -> FloatArray:
+    """Variance of the reward between draws on one context (k,).
 
-    A model with one draw everywhere hides it; ``otherwise``, the variance between contexts, then stands for it.
+    It cannot be estimated for a model with one draw per context; ``between_contexts`` (k,) is used instead.
     """
     draws, mean = replay.draw_counts(), replay.mean_over_draws(reward)
-    apart = (reward[replay.row_index] - mean[replay.context, replay.model]) ** 2
-    spare = (draws - (draws > 0)).sum(axis=0)
-    total = np.bincount(replay.model, weights=apart, minlength=replay.n_models)
-    return np.where(spare > 0, total / np.maximum(spare, 1.0), otherwise)
+    squared = (reward[replay.row_index] - mean[replay.context, replay.model]) ** 2
+    draw_df = (draws - (draws > 0)).sum(axis=0)
+    total = np.bincount(replay.model, weights=squared, minlength=replay.n_models)
+    return np.where(draw_df > 0, total / np.maximum(draw_df, 1.0), between_contexts)

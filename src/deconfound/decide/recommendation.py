@@ -1,10 +1,10 @@
-"""Which model to use on which context, and where the data cannot tell."""
+"""The best model for each context, with the probability that another one is better."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,20 @@ from deconfound.errors import UsageError
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.metrics import argmax_model
 from deconfound.reward import RewardFit
-from deconfound.value.joint import check_level
+from deconfound.value.multiple_comparisons import check_level
 
-Verdict = Literal["clear", "cannot tell"]
+RecommendationVerdict: TypeAlias = Literal["clear", "cannot tell"]
+
+MAX_HALF_WIDTH = 2.0  # replaces an infinite half-width: differences of values in [0, 1] span [-1, 1]
+MAX_Z_SQUARED = 1e3  # beyond it the normal density is zero; avoids underflow
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """One context's best model and how sure that is.
+    """Best model of one context by calibrated value; with slope 0 this is the model that is best on average.
 
-    The best model is the one with the largest value as far as outcomes bear it out: a reward whose differences
-    between contexts never came true leaves the model that is best on average. ``margin`` is its lead over the
-    runner-up as far as outcomes bear it out, net of cost. ``error`` is the probability that any other model is
-    better here; the verdict is "clear" where that is at most 1 - level, and so, on average, at most that share of
-    clear contexts have another best model. Otherwise the model is only the better guess. ``regret`` bounds the loss
-    to expect against the context's best model.
+    ``margin`` is its calibrated value minus that of the runner-up, net of cost. The verdict is "clear" where
+    ``error_probability`` is at most 1 - level: on average at most that share of clear contexts has another best model.
     """
 
     context_id: str
@@ -42,14 +41,14 @@ class Recommendation:
     margin: float
     margin_low: float
     margin_high: float
-    verdict: Verdict
-    error: float = 1.0
-    regret: float = 1.0
+    verdict: RecommendationVerdict
+    error_probability: float = 1.0  # that any other model is better on this context
+    expected_regret_bound: float = 1.0  # upper bound of the expected loss against the best model of this context
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A fitted reward, its bootstrap refits and the error of the models' values: all that a recommendation needs."""
+    """A fitted reward with its bootstrap refits and calibration: everything that recommendations need."""
 
     models: tuple[str, ...]
     surface_share: float
@@ -59,131 +58,190 @@ class Policy:
     calibration: Calibration | None = None
     cost: FloatArray | None = None  # (k,) in outcome units; recommendations are by q - cost
 
-    def recommend(self, cells: ReplayArrays, level: float) -> tuple[Recommendation, ...]:
-        """The best model of each replayed context; the verdict on one does not depend on the others.
+    def recommend(self, replay: ReplayArrays, level: float) -> tuple[Recommendation, ...]:
+        """The best model of each replayed context; each verdict is independent of the other contexts.
 
-        A family that never looks at the experiment has no refits and so can tell nothing.
+        A family that is not fitted on the experiment has no refits; all its verdicts are "cannot tell".
         """
         check_level(level)
-        price = cost_vector(self.models, self.cost)
-        replay = cells.rows(self.surface_share)
-        q = self.reward.mean_by_cell(replay)
-        refits = [fit.mean_by_cell(replay) for fit in self.bootstrap_fits]
-        known = self.calibration or Calibration.trusting(len(self.models))
-        leads = _Leads.of(q, refits, self.covariance, known, price, replay.draw_counts())
-        return tuple(self._one(cells.contexts[i], q[i], leads, i, level) for i in range(len(q)))
+        rows = replay.rows(self.surface_share)
+        q = self.reward.mean_by_cell(rows)
+        refits = [fit.mean_by_cell(rows) for fit in self.bootstrap_fits]
+        calibration = self.calibration or Calibration.identity(len(self.models))
+        cost = cost_vector(self.models, self.cost)
+        contrasts = _ContextContrasts.estimate(q, refits, rows.draw_counts(), self.covariance, calibration, cost)
+        return tuple(
+            self._recommendation(replay.contexts[i], q[i], contrasts, i, level) for i in range(len(replay.contexts))
+        )
 
-    def _one(self, context_id: str, q: FloatArray, leads: _Leads, at: int, level: float) -> Recommendation:
-        best, second = leads.best[at], leads.second[at]
-        margin, error = float(leads.lead[at, second]), float(leads.wrong[at])
-        half = leads.half(at, second, level)
-        give = leads.half(at, best, level)
+    def _recommendation(
+        self, context_id: str, q: FloatArray, contrasts: _ContextContrasts, context: int, level: float
+    ) -> Recommendation:
+        best, runner_up = contrasts.best[context], contrasts.runner_up[context]
+        margin = float(contrasts.difference[context, runner_up])
+        error_probability = float(contrasts.error_probability[context])
+        margin_half_width = _half_width(
+            contrasts.standard_error[context, runner_up], contrasts.df[context, runner_up], level
+        )
+        q_half_width = _half_width(contrasts.value_standard_error[context], contrasts.df[context, best], level)
         return Recommendation(
-            context_id,
-            self.models[best],
-            float(q[best]),
-            max(float(q[best]) - give, 0.0),
-            min(float(q[best]) + give, 1.0),
-            self.models[second],
-            margin,
-            max(margin - half, min(-1.0, margin)),
-            min(margin + half, max(1.0, margin)),
-            "clear" if error <= 1 - level else "cannot tell",
-            error,
-            float(leads.regret[at]),
+            context_id=context_id,
+            model=self.models[best],
+            q=float(q[best]),
+            low=max(float(q[best]) - q_half_width, 0.0),
+            high=min(float(q[best]) + q_half_width, 1.0),
+            runner_up=self.models[runner_up],
+            margin=margin,
+            margin_low=max(margin - margin_half_width, min(-1.0, margin)),
+            margin_high=min(margin + margin_half_width, max(1.0, margin)),
+            verdict="clear" if error_probability <= 1 - level else "cannot tell",
+            error_probability=error_probability,
+            expected_regret_bound=float(contrasts.expected_regret_bound[context]),
         )
 
 
 def cost_vector(models: Sequence[str], cost: FloatArray | None) -> FloatArray:
-    """Cost of each model in outcome units (k,), nothing unless given."""
+    """Cost of each model in outcome units (k,); zero unless given."""
     if cost is None:
         return np.zeros(len(models))
-    found = np.asarray(cost, dtype=np.float64)
-    if found.shape != (len(models),) or not np.isfinite(found).all():
-        raise UsageError(f"cost must hold one finite number, in outcome units, for each of the {len(models)} models.")
-    return found
+    checked = np.asarray(cost, dtype=np.float64)
+    if checked.shape != (len(models),) or not np.isfinite(checked).all():
+        raise UsageError(f"cost must be one finite number, in outcome units, for each of the {len(models)} models.")
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
-class _Leads:
-    """Leads of each context's best model over the others, and what may be wrong with them."""
+class _ContextContrasts:
+    """Best model b of each context, and its calibrated value minus that of every model a."""
 
     best: IntArray  # (n,)
-    second: IntArray  # (n,)
-    lead: FloatArray  # (n, k)
-    spread: FloatArray  # (n, k) standard error of the lead; in the best model's own column that of its q
+    runner_up: IntArray  # (n,)
+    difference: FloatArray  # (n, k)
+    standard_error: FloatArray  # (n, k) of the difference; zero in the best model's own column
+    value_standard_error: FloatArray  # (n,) of the best model's q
     df: FloatArray  # (n, k)
-    wrong: FloatArray  # (n,) probability that another model is better
-    regret: FloatArray  # (n,)
+    error_probability: FloatArray  # (n,)
+    expected_regret_bound: FloatArray  # (n,)
 
     @classmethod
-    def of(
+    def estimate(
         cls,
         q: FloatArray,
         refits: Sequence[FloatArray],
-        covariance: FloatArray,
-        known: Calibration,
-        price: FloatArray,
         draws: FloatArray,
-    ) -> _Leads:
-        """A lead's variance adds up
+        covariance: FloatArray,
+        calibration: Calibration,
+        cost: FloatArray,
+    ) -> Self:
+        """From q (n, k), its bootstrap refits (R arrays of that shape) and the number of draws per cell (n, k).
 
-        - the error of the average lead, which no lead on one context can be known better than,
-        - that of the slope, and of the reward as far as it is believed: between refits and between draws,
-        - what differs between contexts and no reward sees.
+        difference = v_b - v_a + slope * (d_b - d_a),      v = value - cost,  d = q - mean_q
         """
-        own, at = np.diag(covariance), np.arange(len(q))
-        part, central = q - known.average, known.centre - price
-        rest = central + known.slope * part
-        best = argmax_model(rest)
-        rest[at, best] = -np.inf
-        further = part[at, best][:, None] - part
-        lead = central[best][:, None] - central + known.slope * further
-        moved = _moved(refits, best, q.shape)
-        drawn = known.noise / np.maximum(draws, 1.0)
-        with np.errstate(invalid="ignore"):
-            believed = np.where(np.isinf(moved), np.inf, known.slope * (moved + drawn + drawn[at, best][:, None]))
-            average = own[best][:, None] + own - 2 * np.where(np.isfinite(covariance), covariance, 0.0)[best]
-            doubt = np.where(further == 0, 0.0, known.slope_error**2 * further**2)
-        variance = np.maximum(average, 0.0) + doubt + believed + 2 * known.unseen
-        variance[at, best] = own[best] + moved[at, best] + drawn[at, best]
-        spread = np.sqrt(variance)
-        df = np.minimum(np.minimum(known.df[best][:, None], known.df), max(len(refits) - 1, 1))
-        others = np.ones(q.shape, dtype=np.bool_)
-        others[at, best] = False
-        reach = 1.0 + price[best] - price.min()
-        regret = np.minimum(_loss(lead, spread, others), reach)
-        return cls(best, argmax_model(rest), lead, spread, df, _wrong(lead, spread, df, others), regret)
+        row = np.arange(len(q))
+        deviation, net_value = q - calibration.mean_q, calibration.value - cost
+        calibrated_q = net_value + calibration.slope * deviation
+        best = argmax_model(calibrated_q)
+        calibrated_q[row, best] = -np.inf
+        runner_up = argmax_model(calibrated_q)
+        deviation_difference = deviation[row, best][:, None] - deviation
+        difference = net_value[best][:, None] - net_value + calibration.slope * deviation_difference
+        draw_variance = calibration.draw_variance / np.maximum(draws, 1.0)
+        standard_error = np.sqrt(
+            contrast_variance(best, deviation_difference, refits, draw_variance, covariance, calibration)
+        )
+        df = np.minimum(np.minimum(calibration.df[best][:, None], calibration.df), max(len(refits) - 1, 1))
+        rival = np.ones(q.shape, dtype=np.bool_)
+        rival[row, best] = False
+        max_regret = 1.0 + cost[best] - cost.min()
+        return cls(
+            best=best,
+            runner_up=runner_up,
+            difference=difference,
+            standard_error=standard_error,
+            value_standard_error=np.sqrt(value_variance(best, refits, draw_variance, covariance)),
+            df=df,
+            error_probability=_error_probability(difference, standard_error, df, rival),
+            expected_regret_bound=np.minimum(_expected_regret(difference, standard_error, rival), max_regret),
+        )
 
-    def half(self, context: int, model: int, level: float) -> float:
-        """Half-width of one interval; two, the widest there is, where nothing is known."""
-        spread = self.spread[context, model]
-        return float(stdtrit(self.df[context, model], 0.5 + level / 2) * spread) if np.isfinite(spread) else 2.0
+
+def contrast_variance(
+    best: IntArray,
+    deviation_difference: FloatArray,
+    refits: Sequence[FloatArray],
+    draw_variance: FloatArray,
+    covariance: FloatArray,
+    calibration: Calibration,
+) -> FloatArray:
+    """Variance (n, k) of the calibrated difference between the best model b of a context and each model a.
+
+          C_bb + C_aa - 2 C_ba                            error of the average difference
+        + se(slope)^2 (d_b - d_a)^2                       error of the slope
+        + slope (var_refits(q_b - q_a) + u_a + u_b)       error of the reward: bootstrap refits, replay draws
+        + 2 context_residual_variance                     true differences that the reward does not predict
+
+    C is the covariance of the unbiased values, d the deviation of q from its mean, u the ``draw_variance`` (n, k) of
+    q. Zero for b itself; infinite with fewer than two refits.
+    """
+    row, own = np.arange(len(best)), np.diag(covariance)
+    finite_covariance = np.where(np.isfinite(covariance), covariance, 0.0)
+    refit_variance = _refit_contrast_variance(refits, best, deviation_difference.shape)
+    with np.errstate(invalid="ignore"):
+        reward_error = refit_variance + draw_variance + draw_variance[row, best][:, None]
+        reward_variance = np.where(np.isinf(refit_variance), np.inf, calibration.slope * reward_error)
+        average_variance = own[best][:, None] + own - 2 * finite_covariance[best]
+        slope_variance = calibration.slope_standard_error**2 * deviation_difference**2
+        slope_variance = np.where(deviation_difference == 0, 0.0, slope_variance)
+    variance = np.maximum(average_variance, 0.0) + slope_variance + reward_variance
+    variance = variance + 2 * calibration.context_residual_variance
+    variance[row, best] = 0.0
+    return np.asarray(variance)
 
 
-def _moved(refits: Sequence[FloatArray], best: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """Variance between refits of each lead (n, k), and of the best model's q in its own column; infinite without."""
+def value_variance(
+    best: IntArray, refits: Sequence[FloatArray], draw_variance: FloatArray, covariance: FloatArray
+) -> FloatArray:
+    """Variance (n,) of q of each context's best model b: C_bb + var_refits(q_b) + u_b, in the notation above."""
+    if len(refits) < 2:
+        return np.full(len(best), np.inf)
+    row = np.arange(len(best))
+    refit_variance = np.stack(refits)[:, row, best].var(axis=0, ddof=1)
+    return np.asarray(np.diag(covariance)[best] + refit_variance + draw_variance[row, best])
+
+
+def _refit_contrast_variance(refits: Sequence[FloatArray], best: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    """Variance between refits of q_b - q_a (n, k); infinite with fewer than two refits."""
     if len(refits) < 2:
         return np.full(shape, np.inf)
-    at, stacked = np.arange(shape[0]), np.stack(refits)
-    first = stacked[:, at, best]
-    found = (first[:, :, None] - stacked).var(axis=0, ddof=1)
-    found[at, best] = first.var(axis=0, ddof=1)
-    return np.asarray(found)
+    stacked = np.stack(refits)
+    best_q = stacked[:, np.arange(shape[0]), best]
+    return np.asarray((best_q[:, :, None] - stacked).var(axis=0, ddof=1))
 
 
-def _wrong(lead: FloatArray, spread: FloatArray, df: FloatArray, others: NDArray[np.bool_]) -> FloatArray:
-    """Probability that any of the others leads instead (n,): at most the sum of each one's."""
+def _half_width(standard_error: float, df: float, level: float) -> float:
+    if not np.isfinite(standard_error):
+        return MAX_HALF_WIDTH
+    return float(stdtrit(df, 0.5 + level / 2) * standard_error)
+
+
+def _error_probability(
+    difference: FloatArray, standard_error: FloatArray, df: FloatArray, rival: NDArray[np.bool_]
+) -> FloatArray:
+    """Upper bound (n,) of the probability that any rival is better: the sum over rivals (Bonferroni)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(lead == 0, 0.0, lead / spread)
-    return np.asarray(np.minimum(np.where(others, stdtr(df, -t), 0.0).sum(axis=1), 1.0))
+        t = np.where(difference == 0, 0.0, difference / standard_error)
+    return np.asarray(np.minimum(np.where(rival, stdtr(df, -t), 0.0).sum(axis=1), 1.0))
 
 
-def _loss(lead: FloatArray, spread: FloatArray, others: NDArray[np.bool_]) -> FloatArray:
-    """Expected loss to the others (n,), at most the sum over them of E max(-lead, 0) under normal errors."""
-    sure = np.where(np.isfinite(spread), spread, 0.0)
+def _expected_regret(difference: FloatArray, standard_error: FloatArray, rival: NDArray[np.bool_]) -> FloatArray:
+    """Upper bound (n,) of the expected regret: the sum over rivals of E max(-D, 0) with D ~ N(difference, se^2).
+
+    E max(-D, 0) = se phi(z) - difference Phi(-z),      z = difference / se
+    """
+    finite = np.isfinite(standard_error)
+    finite_se = np.where(finite, standard_error, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(lead == 0, 0.0, lead / sure)
-    density = np.exp(-0.5 * np.minimum(z**2, 1e3)) / np.sqrt(2 * np.pi)
-    loss = np.where(np.isfinite(spread), sure * density - lead * ndtr(-z), np.inf)
-    return np.asarray(np.where(others, np.maximum(loss, 0.0), 0.0).sum(axis=1))
+        z = np.where(difference == 0, 0.0, difference / finite_se)
+    density = np.exp(-0.5 * np.minimum(z**2, MAX_Z_SQUARED)) / np.sqrt(2 * np.pi)
+    regret = np.where(finite, finite_se * density - difference * ndtr(-z), np.inf)
+    return np.asarray(np.where(rival, np.maximum(regret, 0.0), 0.0).sum(axis=1))

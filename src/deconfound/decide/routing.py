@@ -1,38 +1,35 @@
-"""Is it worth choosing the model per context, or would one model for everything do as well?"""
+"""The gain from routing: choosing the model per context, compared with the best single model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from deconfound.decide.recommendation import cost_vector
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import EvidenceError
-from deconfound.formatting import format_percent, quote
 from deconfound.metrics import argmax_model
-from deconfound.value import MIN_ROWS_PER_MODEL, Values, tuned_doubly_robust
-from deconfound.value.compare import differences
-from deconfound.value.estimators import check_rows, clustered, propensities, table, weights
-from deconfound.value.joint import check_level, t_quantile, two_sided
+from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value.estimators import cluster_covariance
+from deconfound.value.experiment import require_equal_length, require_q_matrix
+from deconfound.value.multiple_comparisons import check_level, differences, t_quantile_at_z, two_sided_z
 
-Verdict = Literal["route", "one model", "cannot tell"]
+RoutingVerdict: TypeAlias = Literal["route", "one model", "cannot tell"]
 
-WORTH = 0.01  # outcome units; who could gain less than one point in a hundred need not run a router
-POLICY = "policy"  # name of the policy's own column; no caller sees it
+MIN_GAIN = 0.01  # outcome units; a gain of less than one point in a hundred does not pay for a router
+POLICY = "policy"  # name of the policy's column inside this module
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingGain:
-    """The recommended policy against the best single model; with a cost, everything is net of it.
+    """Value of the recommended policy compared with the best single model; with a cost, everything is net of it.
 
-    The policy's regret against the best model of every context is not here: an experiment tries one model a context,
-    so no data can tell that best. What the reward itself believes is ``promised``, the gain if it were right; the gap
-    from there to ``gain`` is what it is too optimistic by. ``Recommendation.regret`` has the loss it must fear.
+    The regret against the best model of every context is not included. It cannot be estimated, because an experiment
+    tries one model per context; ``Recommendation.expected_regret_bound`` bounds it. ``plug_in_gain`` minus ``gain``
+    measures how optimistic the reward is.
     """
 
     models: tuple[str, ...]
@@ -40,254 +37,184 @@ class RoutingGain:
     value_low: float
     value_high: float
     best: str  # single model with the highest value
-    gain: float  # over the best single model: the least of the gains over each
-    low: float
-    high: float
-    promised: float  # gain by the reward's own account
-    share: tuple[float, ...]  # of contexts, by model
-    same: float  # share of contexts on which the policy picks ``best``
-    rows: int  # experiment rows whose model is the one the policy picks: all that is known of it first hand
-    worth: float
+    gain: float  # smallest of the gains over each single model
+    gain_low: float
+    gain_high: float
+    plug_in_gain: float  # gain if the reward were correct
+    model_shares: tuple[float, ...]  # share of contexts for which the policy picks each model
+    best_model_share: float  # share of contexts for which the policy picks ``best``
+    on_policy_rows: int  # experiment rows whose model is the one that the policy picks
+    min_gain: float
     level: float
-    verdict: Verdict
-    sentence: str
+    verdict: RoutingVerdict
+
+    @property
+    def summary(self) -> str:
+        """The verdict in plain English."""
+        from deconfound.report.decision_text import routing_text
+
+        return routing_text(self)
 
 
-def routing_gain(  # noqa: PLR0913  (a study has these many columns, and callers name them)
-    models: Sequence[str],
-    q: FloatArray,
-    model: IntArray,
-    outcome: FloatArray,
-    prediction: FloatArray,
-    propensity: FloatArray | None = None,
-    cluster: IntArray | None = None,
+def routing_gain(
+    data: ScoredExperiment,
+    policy_q: FloatArray | None = None,
     *,
-    leads: FloatArray | None = None,
-    weight: FloatArray | None = None,
     cost: FloatArray | None = None,
     level: float = 0.95,
-    worth: float = WORTH,
+    min_gain: float = MIN_GAIN,
 ) -> RoutingGain:
-    """Value of choosing by context, doubly robust, and its gain over every single model.
+    """Doubly robust value of choosing per context, and its gain over every single model.
 
-        policy(x_j) = argmax_a leads[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
+        policy(x_j) = argmax_a policy_q[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
 
-    ``leads`` (n, k) is what the policy goes by, q unless given. Row j of both must come from a reward that has not
-    seen row j: only then is the policy judged on contexts it was not fitted to. ``weight`` (n,) moves the rows to a
-    target population. ``cost`` (k,) is in outcome units.
-    The interval's lower end is the least of plain one-sided bounds, since it has to hold only for the one model
-    that is truly best; the upper end is the least of bounds that hold together, since any of the models may provide
-    it, and never negative: where models are tied, a policy made without a row's fold picks what did badly in that
-    fold, and would be called harmful too often.
+    ``policy_q`` (n, k), by default the q of ``data``, must be out of fold, so that the policy is evaluated on contexts
+    that it was not fitted on. ``cost`` (k,) is in outcome units.
 
-    The verdict is "one model" where the gain is shown to be less than ``worth`` or the policy picks the same model
-    everywhere, "route" where the gain is shown to be positive.
+    ``gain_low`` is the smallest of the one-sided bounds: it has to be valid only for the one model that is truly best.
+    ``gain_high`` is the smallest of simultaneous bounds, because any model may provide it. It is never negative: where
+    models are tied, a policy fitted without a fold tends to pick the models that did badly in that fold, and would be
+    called harmful too often.
+
+    The verdict is "one model" where the gain is significantly below ``min_gain`` or the policy picks the same model
+    everywhere, and "route" where the gain is significantly positive.
     """
     check_level(level)
-    q = table(models, q)
-    check_rows(len(q), {"model": model, "outcome": outcome, "prediction": prediction})
-    price = cost_vector(models, cost)
-    net = q - price
-    picked = argmax_model(net if leads is None else table(models, leads, "leads") - price)
-    heavy = weights(len(q), weight)
-    trial = _Trial.of(models, model, outcome, prediction, propensity, cluster, weight=heavy, price=price)
-    if len(np.unique(trial.cluster)) < MIN_ROWS_PER_MODEL:
-        raise EvidenceError("A policy cannot be judged on a single context or cluster. Randomize on more contexts.")
-    values = _with_policy(models, net, picked, trial)
-    best = Values(tuple(models), values.estimate[:-1], values.covariance[:-1, :-1], values.method).ranking()[0]
-    share = np.bincount(picked, weights=trial.weight, minlength=len(models)) / trial.weight.sum()
-    gains = [_against(b, net, picked, trial, price, level, len(models)) for b in range(len(models))]
-    gain = min((g.gain for g in gains if not np.isnan(g.gain)), default=float("nan"))
-    low, high = min(g.low for g in gains), max(min(g.high for g in gains), 0.0)
-    edges = _value_interval(values, float(share @ price), level)
-    same = models[picked[0]] if (picked == picked[0]).all() else None
-    verdict = _verdict(low, high, worth, same=same is not None)
-    rows = int((picked == trial.model).sum())
+    cost = cost_vector(data.models, cost)
+    net = data.net_of(cost)
+    policy_model = argmax_model(net.q if policy_q is None else _checked(data, policy_q) - cost)
+    if data.n_clusters < MIN_ROWS_PER_MODEL:
+        raise EvidenceError("Routing cannot be evaluated on a single context or cluster. Randomize on more contexts.")
+    values = _values_with_policy(net, policy_model)
+    single = Values(data.models, values.estimate[:-1], values.covariance[:-1, :-1], values.method)
+    best = single.ranking()[0]
+    gain = _smallest([_gain_over(b, net, policy_model, cost, level) for b in range(len(data.models))])
+    shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
+    value_low, value_high = _value_interval(values, float(shares @ cost), level)
     return RoutingGain(
-        models=tuple(models),
+        models=data.models,
         value=float(values.estimate[-1]),
-        value_low=edges[0],
-        value_high=edges[1],
+        value_low=value_low,
+        value_high=value_high,
         best=best,
-        gain=gain,
-        low=low,
-        high=high,
-        promised=_promised(net, trial.weight),
-        share=tuple(float(part) for part in share),
-        same=float(share[list(models).index(best)]),
-        rows=rows,
-        worth=worth,
+        gain=gain.estimate,
+        gain_low=gain.low,
+        gain_high=gain.high,
+        plug_in_gain=_plug_in_gain(net),
+        model_shares=tuple(float(share) for share in shares),
+        best_model_share=float(shares[data.models.index(best)]),
+        on_policy_rows=int((policy_model == data.model).sum()),
+        min_gain=min_gain,
         level=level,
-        verdict=verdict,
-        sentence=_sentence(verdict, best, same, (gain, low, high), rows, worth, level),
+        verdict=_verdict(gain, min_gain, policy_model),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """The experiment's columns, outcomes and predictions net of what the row's own model costs."""
-
-    model: IntArray  # -1 for models that are not compared
-    outcome: FloatArray
-    prediction: FloatArray
-    chance: FloatArray
-    cluster: IntArray
-    weight: FloatArray
-
-    @classmethod
-    def of(
-        cls,
-        models: Sequence[str],
-        model: IntArray,
-        outcome: FloatArray,
-        prediction: FloatArray,
-        propensity: FloatArray | None,
-        cluster: IntArray | None,
-        *,
-        weight: FloatArray,
-        price: FloatArray,
-    ) -> _Trial:
-        chance = propensities(models, model, propensity)
-        code = np.where(np.asarray(model) < len(models), model, -1)
-        paid = np.where(code < 0, 0.0, price[code])
-        rows = np.arange(len(code)) if cluster is None else np.asarray(cluster)
-        check_rows(len(code), {"cluster": rows})
-        return cls(code, np.asarray(outcome) - paid, np.asarray(prediction) - paid, chance, rows, weight)
-
-    def take(self, rows: NDArray[np.bool_]) -> _Trial:
-        """Some of the rows."""
-        return _Trial(
-            self.model[rows],
-            self.outcome[rows],
-            self.prediction[rows],
-            self.chance[rows],
-            self.cluster[rows],
-            self.weight[rows],
-        )
+def _verdict(gain: _Gain, min_gain: float, policy_model: IntArray) -> RoutingVerdict:
+    if (policy_model == policy_model[0]).all() or gain.high < min_gain:
+        return "one model"
+    return "route" if gain.low > 0 else "cannot tell"
 
 
-def _with_policy(models: Sequence[str], net: FloatArray, picked: IntArray, trial: _Trial) -> Values:
-    """Values of the models and, last, of the policy.
+def _checked(data: ScoredExperiment, policy_q: FloatArray) -> FloatArray:
+    policy_q = np.asarray(policy_q, dtype=np.float64)
+    require_q_matrix(data.models, policy_q, "policy_q")
+    require_equal_length(len(data.q), {"policy_q": policy_q})
+    return policy_q
 
-    A row may speak for its model and for the policy. So every row is given twice, once under the code of its model
-    and once under that of the policy (or of nobody, where the two differ), and both copies are of one cluster: what
-    they share is then counted as shared, and contexts weigh what they did.
+
+def _values_with_policy(net: ScoredExperiment, policy_model: IntArray) -> Values:
+    """Values of the models and, in the last place, of the policy.
+
+    A row can be evidence for its model and for the policy. Every row therefore enters twice, once with the code of its
+    model and once with that of the policy (or of no model, where the two differ). Both copies have the cluster of the
+    row, so their common noise is counted as common, and contexts keep their weights. A (k + 1)-th column of influence
+    values would give the same numbers up to rounding, but not to the last bit.
     """
-    count = len(models)
-    follows = np.where(picked == trial.model, count, -1)
-    both = np.column_stack([net, net[np.arange(len(net)), picked]])
-    return tuned_doubly_robust(
-        (*models, POLICY),
-        np.vstack([both, both]),
-        np.concatenate([trial.model, follows]),
-        np.tile(trial.outcome, 2),
-        np.tile(trial.prediction, 2),
-        np.tile(trial.chance, 2),
-        np.tile(trial.cluster, 2),
-        weight=np.tile(trial.weight, 2),
+    count, rows = len(net.models), np.arange(len(net.q))
+    on_policy = np.where(policy_model == net.model, count, UNKNOWN_MODEL)
+    q = np.column_stack([net.q, net.q[rows, policy_model]])
+    twice = replace(
+        net.take(np.tile(rows, 2)),
+        models=(*net.models, POLICY),
+        q=np.vstack([q, q]),
+        model=np.concatenate([net.model, on_policy]),
     )
+    return tuned_doubly_robust(twice)
 
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """Of the policy over one model; NaN and as wide as can be where nothing is known."""
+    """Gain of the policy; NaN with the widest possible interval where it cannot be estimated."""
 
-    gain: float
+    estimate: float
     low: float
     high: float
 
 
-def _against(
-    b: int, net: FloatArray, picked: IntArray, trial: _Trial, price: FloatArray, level: float, count: int
-) -> _Gain:
-    """Gain over model ``b``, from the contexts on which the policy picks another.
+def _smallest(gains: list[_Gain]) -> _Gain:
+    estimate = min((gain.estimate for gain in gains if not np.isnan(gain.estimate)), default=float("nan"))
+    return _Gain(estimate, min(gain.low for gain in gains), max(min(gain.high for gain in gains), 0.0))
 
-        V(policy) - mu(b) = share * (value of the policy there - value of b there)
 
-    Elsewhere the two are the same and nothing is in doubt. A policy that rarely leaves ``b`` is judged by few rows, and
-    only counting those shows how few.
+def _gain_over(b: int, net: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float) -> _Gain:
+    """Gain over model ``b``, estimated on the contexts for which the policy picks another model.
+
+        V(policy) - mu(b) = s * D,      s = share of those contexts,  D = mean difference on them
+        se^2 = s^2 se(D)^2 + (D^2 + se(D)^2) se(s)^2
+
+    On all other contexts the difference is zero. Restricting the rows shows how few of them there are.
     """
-    differs = picked != b
-    heavy = trial.weight / trial.weight.mean()
-    share = float(np.mean(heavy * differs))
-    one, all_of_them = two_sided(level), float(-ndtri((1 - level) / 2 / count))
-    # No difference can be more than a whole outcome and the price, and there is none where the policy agrees.
-    most = _largest(share, trial, one)
-    floor, ceiling = -most * (1 + float(price.max() - price[b])), most * (1 + float(price[b] - price.min()))
+    differs = policy_model != b
+    weight = net.weight / net.weight.mean()
+    share = float(np.mean(weight * differs))
+    z, bonferroni_z = two_sided_z(level), float(-ndtri((1 - level) / 2 / len(net.models)))
+    # A difference is at most one outcome plus the difference in cost, and zero where the policy picks b.
+    max_share = _wilson_upper_bound(share, net, z)
+    floor, ceiling = -max_share * (1 + float(cost.max() - cost[b])), max_share * (1 + float(cost[b] - cost.min()))
     if share == 0:
         return _Gain(0.0, floor, ceiling)
-    found = _there(b, net[differs], picked[differs], trial.take(differs))
-    if found is None or not np.isfinite(found.error).all():
+    values = _values_where_policy_differs(b, net.take(differs), policy_model[differs])
+    if values is None or not np.isfinite(values.standard_error).all():
         return _Gain(float("nan"), floor, ceiling)
-    doubt = float(np.sqrt(clustered((heavy * (differs - share))[:, None], trial.cluster)[0, 0]))
-    apart = differences(found.estimate, found.covariance, found.df_or_inf)
-    lead, error, df = apart.difference[0, 1], apart.error[0, 1], apart.df[0:1, 1]
-    total = float(np.hypot(share * error, np.hypot(lead, error) * doubt))
-    low, high = (float(t_quantile(z, df)[0]) * total for z in (one, all_of_them))
-    middle = share * float(lead)
-    return _Gain(middle, float(np.clip(middle - low, floor, ceiling)), float(np.clip(middle + high, floor, ceiling)))
+    share_variance = cluster_covariance((weight * (differs - share))[:, None], net.cluster)[0, 0]
+    share_standard_error = float(np.sqrt(share_variance))
+    pair = differences(values.estimate, values.covariance, values.df_or_inf)
+    difference, standard_error, df = pair.difference[0, 1], pair.standard_error[0, 1], pair.df[0:1, 1]
+    total = float(np.hypot(share * standard_error, np.hypot(difference, standard_error) * share_standard_error))
+    below, above = (float(t_quantile_at_z(quantile, df)[0]) * total for quantile in (z, bonferroni_z))
+    gain = share * float(difference)
+    return _Gain(gain, float(np.clip(gain - below, floor, ceiling)), float(np.clip(gain + above, floor, ceiling)))
 
 
-def _promised(net: FloatArray, weight: FloatArray) -> float:
-    """Gain of the best of every context over the best on average, if the reward were right."""
-    return float(np.average(net.max(axis=1), weights=weight) - np.average(net, axis=0, weights=weight).max())
-
-
-def _largest(share: float, trial: _Trial, z: float) -> float:
-    """Upper bound of a share (Wilson's), which is not zero where the share is; uneven weights leave fewer clusters."""
-    mass = np.bincount(np.unique(trial.cluster, return_inverse=True)[1], weights=trial.weight)
-    groups = float(mass.sum() ** 2 / (mass**2).sum())
-    centre = share + z**2 / (2 * groups)
-    half = z * np.sqrt(share * (1 - share) / groups + z**2 / (4 * groups**2))
-    return float(min((centre + half) / (1 + z**2 / groups), 1.0))
-
-
-def _there(b: int, net: FloatArray, picked: IntArray, trial: _Trial) -> Values | None:
-    """Policy and model ``b`` on contexts where they differ: no row can be of both. None where one cluster is all."""
-    if len(np.unique(trial.cluster)) < MIN_ROWS_PER_MODEL:
+def _values_where_policy_differs(b: int, net: ScoredExperiment, policy_model: IntArray) -> Values | None:
+    """Values of the policy and of model ``b`` on rows where the policy picks another; None for a single cluster."""
+    if net.n_clusters < MIN_ROWS_PER_MODEL:
         return None
-    code = np.where(trial.model == picked, 0, np.where(trial.model == b, 1, -1))
-    q = np.column_stack([net[np.arange(len(net)), picked], net[:, b]])
-    columns = (trial.outcome, trial.prediction, trial.chance, trial.cluster)
-    return tuned_doubly_robust((POLICY, "model"), q, code, *columns, weight=trial.weight)
+    code = np.where(net.model == policy_model, 0, np.where(net.model == b, 1, UNKNOWN_MODEL))
+    q = np.column_stack([net.q[np.arange(len(net.q)), policy_model], net.q[:, b]])
+    return tuned_doubly_robust(replace(net, models=(POLICY, net.models[b]), q=q, model=code))
 
 
-def _value_interval(values: Values, paid: float, level: float) -> tuple[float, float]:
-    middle, half = float(values.estimate[-1]), float(values.half_width(level)[-1])
-    if not np.isfinite(half) or np.isnan(middle):
-        return -paid, 1.0 - paid
-    return float(np.clip(middle - half, -paid, 1 - paid)), float(np.clip(middle + half, -paid, 1 - paid))
+def _plug_in_gain(net: ScoredExperiment) -> float:
+    """Gain of the best model of every context over the best model on average, by the reward itself."""
+    per_context = np.average(net.q.max(axis=1), weights=net.weight)
+    return float(per_context - np.average(net.q, axis=0, weights=net.weight).max())
 
 
-def _verdict(low: float, high: float, worth: float, *, same: bool) -> Verdict:
-    if same or high < worth:
-        return "one model"
-    return "route" if low > 0 else "cannot tell"
+def _wilson_upper_bound(share: float, data: ScoredExperiment, z: float) -> float:
+    """Wilson's upper bound of a share, positive even for a share of zero; n is the effective number of clusters."""
+    weight = np.bincount(np.unique(data.cluster, return_inverse=True)[1], weights=data.weight)
+    n = float(weight.sum() ** 2 / (weight**2).sum())
+    center = share + z**2 / (2 * n)
+    half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return float(min((center + half_width) / (1 + z**2 / n), 1.0))
 
 
-def _sentence(
-    verdict: Verdict,
-    best: str,
-    same: str | None,
-    gain: tuple[float, float, float],
-    rows: int,
-    worth: float,
-    level: float,
-) -> str:
-    middle, low, high = gain
-    span = f"{format_percent(level)} interval {low:+.3f} to {high:+.3f}"
-    if verdict == "cannot tell" and (rows < MIN_ROWS_PER_MODEL or np.isnan(middle)):
-        return (
-            f"Whether choosing a model per context pays cannot be told: {rows} rows of the experiment have the model "
-            "that would be chosen. Randomize more contexts."
-        )
-    if verdict == "route":
-        return f"Choosing a model per context gains {middle:+.3f} over {quote(best)} for everything ({span})."
-    if verdict == "one model" and same is not None:
-        return f"There is nothing to choose: the policy picks {quote(same)} on every context."
-    if verdict == "one model":
-        return f"{quote(best)} for everything does: choosing per context gains less than {worth:g} ({span})."
-    return (
-        f"Whether choosing a model per context pays cannot be told: against {quote(best)} for everything it gains "
-        f"{middle:+.3f}, {span}."
-    )
+def _value_interval(values: Values, mean_cost: float, level: float) -> tuple[float, float]:
+    """Interval of the policy's value, inside [0, 1] less the mean cost."""
+    value, half_width = float(values.estimate[-1]), float(values.half_width(level)[-1])
+    low, high = -mean_cost, 1.0 - mean_cost
+    if not np.isfinite(half_width) or np.isnan(value):
+        return low, high
+    return float(np.clip(value - half_width, low, high)), float(np.clip(value + half_width, low, high))

@@ -7,7 +7,7 @@
 from deconfound.loading import LogAndReplay, load_log_and_replay
 from deconfound.plan.evidence import AssumedInputs, Evidence
 from deconfound.plan.forecast import Goal, Step
-from deconfound.plan.from_pilot import Pilot, from_pilot
+from deconfound.plan.from_pilot import from_pilot
 from deconfound.plan.plan import ROWS, Allocation, Plan, PlanRow, RequiredRows, plan
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Evidence",
     "Goal",
     "LogAndReplay",
-    "Pilot",
     "Plan",
     "PlanRow",
     "RequiredRows",

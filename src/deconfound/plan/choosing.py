@@ -9,7 +9,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.linalg import one_blas_thread
 from deconfound.plan.evidence import Evidence
-from deconfound.value.small_sample import ROUNDING
+from deconfound.value.small_sample import ROUNDING_ATOL
 
 DRAWS = 10_000  # a probability is then known to half a point
 SEED = 20_240_301  # the same draws for every number of rows, so that curves are smooth
@@ -62,7 +62,7 @@ class Chooser:
 
 def share_within(regrets: FloatArray, within: float) -> float:
     """Share of losses that are at most ``within``, rounding aside."""
-    return float((regrets <= within + ROUNDING).mean())
+    return float((regrets <= within + ROUNDING_ATOL).mean())
 
 
 def _root(covariance: FloatArray) -> FloatArray:

@@ -19,7 +19,7 @@ from deconfound.plan.beliefs import CLOSEST, Beliefs
 from deconfound.plan.evidence import FEWEST_FREEDOM, LARGEST_SPREAD, Evidence, believable
 from deconfound.progress import Progress
 from deconfound.reward import ObsOnly
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, PRIOR_FREEDOM, ROUNDING
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, PRIOR_DF, ROUNDING_ATOL, moderated_variance
 
 FOLDS = 5  # by context, as everywhere
 LARGEST = 6000  # distinct log rows that are looked at; of a longer log a sample
@@ -55,7 +55,7 @@ def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evide
     mean, variance = _moments(codes, seen.outcome, rows, source)
     y, p = (_centred(codes, column, rows) for column in (seen.outcome, seen.prediction))
     together, spread = max(float(y @ p), 0.0), float(p @ p)
-    explained = together**2 / max(float(y @ y) * spread, ROUNDING) if together > ROUNDING else 0.0
+    explained = together**2 / max(float(y @ y) * spread, ROUNDING_ATOL) if together > ROUNDING_ATOL else 0.0
     power = np.sqrt(KEPT) * together / spread if explained > 0 else 0.0
     complete = seen.q[~np.isnan(seen.q).any(axis=1)]
     context = power**2 * np.atleast_2d(np.cov(complete.T)) if len(complete) > 1 else np.zeros((count, count))
@@ -128,14 +128,14 @@ def _moments(codes: IntArray, outcome: FloatArray, rows: FloatArray, source: str
     squares = _centred(codes, outcome, rows) ** 2
     df = np.maximum(rows - 1, 0.0)
     summed = np.bincount(codes[codes >= 0], weights=squares, minlength=len(rows))
-    if df.sum() < FEWEST_FREEDOM or summed.sum() < ROUNDING:
+    if df.sum() < FEWEST_FREEDOM or summed.sum() < ROUNDING_ATOL:
         raise EvidenceError(
             f"{source}: {pluralize(int(rows.sum()), 'row')} of the candidates do not vary: it takes "
             f"{FEWEST_FREEDOM} rows beyond the first of each model, and outcomes that vary. Give a longer log, or "
             "--models N and --spread S instead of files."
         )
     shared = float(summed.sum() / df.sum())
-    return mean, (PRIOR_FREEDOM * shared + summed) / (PRIOR_FREEDOM + df)
+    return mean, moderated_variance(summed.astype(np.float64), df, shared, PRIOR_DF)
 
 
 def _centred(codes: IntArray, column: FloatArray, rows: FloatArray) -> FloatArray:
@@ -149,7 +149,7 @@ def _excess(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
     """Excess kurtosis within models, averaged by rows; at least 0."""
     code = codes[codes >= 0]
     second, fourth = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 4))
-    seen = second > ROUNDING
+    seen = second > ROUNDING_ATOL
     if not seen.any():
         return 0.0
     found = fourth[seen] * rows[seen] / second[seen] ** 2 - 3
@@ -160,7 +160,7 @@ def _skew(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
     """Squared skewness within models, averaged by rows."""
     code = codes[codes >= 0]
     second, third = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 3))
-    seen = second > ROUNDING
+    seen = second > ROUNDING_ATOL
     found = third[seen] ** 2 * rows[seen] / second[seen] ** 3
     return float(np.average(found, weights=rows[seen])) if seen.any() else 0.0
 

@@ -19,7 +19,7 @@ from deconfound.plan.from_log import from_history
 from deconfound.plan.from_pilot import from_study
 from deconfound.progress import Progress
 from deconfound.reward import Family
-from deconfound.value.joint import check_level
+from deconfound.value.multiple_comparisons import check_level
 
 ROWS = (5, 10, 20, 50, 100, 200, 500, 1000)  # rows a model in the table
 Allocation: TypeAlias = Literal["equal", "fewest"]

@@ -7,10 +7,10 @@ from scipy.special import ndtri
 
 from deconfound.design import FloatArray
 from deconfound.plan.evidence import Evidence
-from deconfound.value.control_variate import COMMON
-from deconfound.value.estimators import welch
-from deconfound.value.joint import t_quantile, two_sided
-from deconfound.value.small_sample import DISCOUNT, MIN_ROWS_PER_MODEL, PRIOR_FREEDOM, ROUNDING, lopsided
+from deconfound.value.control_variate import own_weight_share
+from deconfound.value.estimators import welch_satterthwaite_df
+from deconfound.value.multiple_comparisons import t_quantile_at_z, two_sided_z
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ROUNDING_ATOL, moderated_df, prior_df
 
 PLACES = 41  # equally likely places of an estimate at which its interval is cut to [0, 1]
 
@@ -18,14 +18,14 @@ PLACES = 41  # equally likely places of an estimate at which its interval is cut
 def widths(evidence: Evidence, rows: FloatArray, elsewhere: int = 0, level: float = 0.95) -> FloatArray:
     """Median width (k,) of the interval of each model's value with so many rows (k,) a model.
 
-    As ``powered`` does, the reward is used where that makes intervals narrower.
+    As ``tuned_doubly_robust`` does, the reward is used where that makes intervals narrower.
     """
     alone = half_widths(evidence, rows, elsewhere, level, helped=False)
     half = alone
     if evidence.helped:
         tuned = half_widths(evidence, rows, elsewhere, level, helped=True)
         half = tuned if (tuned**2).sum() < (alone**2).sum() else alone
-    return _cut(evidence.mean, half, two_sided(level))
+    return _cut(evidence.mean, half, two_sided_z(level))
 
 
 def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: float, *, helped: bool) -> FloatArray:
@@ -41,27 +41,27 @@ def half_widths(evidence: Evidence, rows: FloatArray, elsewhere: int, level: flo
     cost = choice_cost(df) if helped else np.ones_like(mine)
     # Where the reward's power was held back, the residual still moves with the context and may be the larger part.
     error = np.sqrt(np.maximum(settled * mine + shared, 0.0) * cost)
-    quantile = t_quantile(two_sided(level), welch(mine, earned, np.abs(shared), contexts - 1.0))
+    total_df = welch_satterthwaite_df(mine, earned, np.abs(shared), contexts - 1.0)
+    quantile = t_quantile_at_z(two_sided_z(level), total_df)
     return np.where(blind, np.inf, quantile * error)
 
 
 def _moderated(variance: FloatArray, df: FloatArray, evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Moderated variance of a row, its median as a share of that, and the degrees of freedom it will be given (k,).
 
-    The formulas are those of ``value.own.moderated`` with every variance at its expectation. A variance that few rows
-    estimate is skewed: its median lies below its mean by Wilson and Hilferty's (1 - 2 / (9 freedom))^3.
+    The formulas are those of ``value.small_sample.moderated`` with every variance at its expectation. A variance that
+    few rows estimate is skewed: its median lies below its mean by Wilson and Hilferty's (1 - 2 / (9 freedom))^3.
     """
-    total = max(float(df.sum()), ROUNDING)
-    prior = np.minimum(PRIOR_FREEDOM, total - df)
-    known = np.maximum(prior + df, ROUNDING)
+    total = max(float(df.sum()), ROUNDING_ATOL)
+    prior = prior_df(df)
+    known = np.maximum(prior + df, ROUNDING_ATOL)
     weight = prior[:, None] * df[None, :] / total / known[:, None] + np.diag(df / known)
     wanted = weight @ variance
-    true = np.maximum(_tailed(df, evidence.excess), ROUNDING)
-    effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING**2)
+    true = np.maximum(_tailed(df, evidence.excess), ROUNDING_ATOL)
+    effective = wanted**2 / np.maximum(((weight * variance) ** 2 / true).sum(axis=1), ROUNDING_ATOL**2)
     # A handful of rows cannot show much skewness: n of them have a squared one of (n - 2)^2 / (n - 1) at most.
     shown = np.minimum(evidence.skew, np.maximum(df - 1, 0.0) ** 2 / np.maximum(df, 1.0))
-    earned = np.maximum(lopsided(df, shown, prior) + DISCOUNT * prior, 1.0)
-    return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, earned
+    return wanted, (1 - 2 / (9 * np.maximum(effective, 1.0))) ** 3, moderated_df(df, shown, prior)
 
 
 def _tailed(df: FloatArray, excess: FloatArray) -> FloatArray:
@@ -70,8 +70,8 @@ def _tailed(df: FloatArray, excess: FloatArray) -> FloatArray:
 
 
 def choice_cost(df: FloatArray) -> FloatArray:
-    """Factor on each variance (k,) for having chosen the power, as ``value.power.best_power`` charges it."""
-    own, total = df / (df + COMMON), max(float(df.sum()), 2.0)
+    """Factor on each variance (k,) for having tuned the reward weight, as in ``optimal_reward_weight``."""
+    own, total = own_weight_share(df), max(float(df.sum()), 2.0)
     return np.asarray(1 / (1 - own / np.maximum(df, 2.0) - (1 - own) / total))
 
 

@@ -1,4 +1,4 @@
-"""Routing, alarm, attribution and calibration as JSON, and back."""
+"""Routing, log bias, trust and calibration as JSON, and back."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def read_routing(stored: dict[str, Any]) -> RoutingGain:
     return RoutingGain(**known)
 
 
-def alarm_document(alarm: LogBias) -> dict[str, Any]:
+def log_bias_document(log_bias: LogBias) -> dict[str, Any]:
     """Every field."""
-    found: dict[str, Any] = plain(asdict(alarm))
+    found: dict[str, Any] = plain(asdict(log_bias))
     return found
 
 
-def read_alarm(stored: dict[str, Any]) -> LogBias:
-    """``alarm_document`` backwards."""
+def read_log_bias(stored: dict[str, Any]) -> LogBias:
+    """``log_bias_document`` backwards."""
     known: dict[str, Any] = {
         field.name: _read(stored[field.name]) for field in fields(LogBias) if field.name != "biases"
     }

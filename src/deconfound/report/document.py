@@ -13,11 +13,11 @@ import numpy as np
 
 from deconfound import __version__
 from deconfound.design import FloatArray
-from deconfound.report.beliefs import alarm_document, attribution_document, routing_document
+from deconfound.report.beliefs import attribution_document, log_bias_document, routing_document
 from deconfound.result import Result
 from deconfound.value import Values
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def document(result: Result) -> dict[str, Any]:
         "raw_log": values_document(result.raw_log, result.level),
         "best_set": list(result.values.best_set(result.level)),
         "together": [[number(x) for x in row] for row in result.values.interval(result.level, simultaneous=True)],
-        "contrasts": [{**finite(asdict(c)), "told_apart": c.significant} for c in result.contrasts()],
+        "contrasts": [{**finite(asdict(c)), "significant": c.significant} for c in result.contrasts()],
         "choice": {
             "family": choice.estimator.name,
             "hyperparameters": choice.estimator.to_document(),
@@ -46,7 +46,7 @@ def document(result: Result) -> dict[str, Any]:
         },
         "attribution": attribution_document(result.attribution),
         "routing": routing_document(result.routing),
-        "alarm": alarm_document(result.alarm),
+        "log_bias": log_bias_document(result.log_bias),
         "counts": {name: asdict(counts) for name, counts in result.counts.items()},
         "findings": [finite(asdict(finding)) for finding in result.findings],
         "recommended": recommended(result),
@@ -73,9 +73,9 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
         "estimate": [number(x) for x in values.estimate],
         "covariance": [[number(x) for x in row] for row in values.covariance],
         "df": _numbers(values.df),
-        "centre": _numbers(values.centre),
-        "power": _numbers(values.power),
-        "moved": values.moved,
+        "interval_center": _numbers(values.interval_center),
+        "reward_weight": _numbers(values.reward_weight),
+        "shrinkage_fraction": values.shrinkage_fraction,
     }
 
 
@@ -93,9 +93,9 @@ def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
         covariance,
         stored["method"],
         df=_array(stored["df"], np.inf),
-        centre=_array(stored["centre"], np.nan),
-        power=_array(stored["power"], np.nan),
-        moved=stored["moved"],
+        interval_center=_array(stored["interval_center"], np.nan),
+        reward_weight=_array(stored["reward_weight"], np.nan),
+        shrinkage_fraction=stored["shrinkage_fraction"],
     )
 
 

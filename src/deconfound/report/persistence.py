@@ -18,9 +18,9 @@ from deconfound.findings import Finding
 from deconfound.linalg import Linear
 from deconfound.report.beliefs import (
     calibration_arrays,
-    read_alarm,
     read_attribution,
     read_calibration,
+    read_log_bias,
     read_routing,
 )
 from deconfound.report.document import SCHEMA, read_values, write_json
@@ -71,7 +71,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         choice=FittedFamily(_family(choice), choice["mode"], choice["surface_share"], choice["psi_source"]),
         counts={name: _counts(row) for name, row in stored["counts"].items()},
         routing=read_routing(stored["routing"]),
-        alarm=read_alarm(stored["alarm"]),
+        log_bias=read_log_bias(stored["log_bias"]),
         attribution=read_attribution(stored["attribution"]),
         policy=Policy(
             models,

@@ -11,6 +11,7 @@ import numpy as np
 from deconfound.diagnose.target import CHECK as OVERLAP
 from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, text_table
 from deconfound.report.attribution_text import attribution_paragraph
+from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.document import recommended
 from deconfound.report.findings_text import luck, refusal
 from deconfound.result import Result
@@ -48,7 +49,7 @@ def comparison(results: Sequence[Result]) -> str:
     names = results[0].values.ranking()
     heads = ("", "model", *(result.choice.estimator.name for result in results))
     looked = [_lookup(result.values) for result in results]
-    errors = [dict(zip(result.models, result.values.error, strict=True)) for result in results]
+    errors = [dict(zip(result.models, result.values.standard_error, strict=True)) for result in results]
     rows = [
         (str(place), name, *(f"{v[name]:.3f} ± {shown(float(e[name]))}" for v, e in zip(looked, errors, strict=True)))
         for place, name in enumerate(names, start=1)
@@ -67,7 +68,7 @@ def _answer(result: Result) -> str:
     if rivals:
         lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
         lines.append(f"At {level} the best may also be {join_names(rivals)}.")
-    return "\n".join([*_refused(result), *lines, *_net(result), result.alarm.sentence])
+    return "\n".join([*_refused(result), *lines, *_net(result), log_bias_text(result.log_bias)])
 
 
 def _refused(result: Result) -> list[str]:
@@ -91,7 +92,7 @@ def comparison_rows(result: Result) -> list[tuple[str, ...]]:
     level = format_percent(result.level)
     heads = ("", "model", "value", f"{level} interval", "raw log", "log off by", "experiment alone")
     logged, alone = _lookup(result.raw_log), _lookup(result.experiment)
-    errors = _lookup(Values(result.models, result.experiment.error, result.experiment.covariance, ""))
+    errors = _lookup(Values(result.models, result.experiment.standard_error, result.experiment.covariance, ""))
     rows = []
     for place, row in enumerate(result.values.table(result.level), start=1):
         name, value = str(row["model"]), float(row["estimate"])
@@ -116,7 +117,8 @@ def _lookup(values: Values) -> dict[str, float]:
 def _apart(result: Result) -> str:
     sole = result.values.best_set(result.level)
     decided = set(sole) if len(sole) == 1 else set()  # that one model is best is shown more sharply than pair by pair
-    tied = [(c.better, c.worse) for c in result.contrasts() if not c.significant and not decided & {c.better, c.worse}]
+    pairs = [(c.model, c.reference) for c in result.contrasts() if not c.significant]
+    tied = [pair for pair in pairs if not decided & set(pair)]
     level = format_percent(result.level)
     if not tied:
         return f"Every pair of models is told apart at {level}."
@@ -132,7 +134,7 @@ def _routing(result: Result) -> str:
     counts = recommended(result)
     total, unclear = counts["contexts"], counts["cannot_tell"]
     if not total:
-        return result.routing.sentence
+        return routing_text(result.routing)
     kind = "clear" if unclear < total else "best_guess"
     picks = [f"{name} on {n:,}" for name, n in sorted(counts[kind].items(), key=lambda item: -item[1])]
     if unclear < total:
@@ -141,7 +143,7 @@ def _routing(result: Result) -> str:
         level = format_percent(result.level)
         guesses = f"best guesses: {join_names(picks)}"
         named = f"On none of {total:,} replayed contexts is a best model clear at {level}; {guesses}."
-    return f"{result.routing.sentence}\n{named}"
+    return f"{routing_text(result.routing)}\n{named}"
 
 
 def _basis(result: Result) -> str:
@@ -194,20 +196,18 @@ def presentable(result: Result) -> Result:
         result.routing,
         models=names,
         best=escape_control_characters(result.routing.best),
-        sentence=escape_control_characters(result.routing.sentence),
     )
-    return replace(result, recommendations=rows, routing=routing, alarm=_presentable(result.alarm), **values)
+    return replace(result, recommendations=rows, routing=routing, log_bias=_presentable(result.log_bias), **values)
 
 
-def _presentable(alarm: LogBias) -> LogBias:
+def _presentable(log_bias: LogBias) -> LogBias:
     return replace(
-        alarm,
-        biases=tuple(replace(bias, model=escape_control_characters(bias.model)) for bias in alarm.biases),
-        overrated=tuple(map(escape_control_characters, alarm.overrated)),
-        underrated=tuple(map(escape_control_characters, alarm.underrated)),
-        best_set=tuple(map(escape_control_characters, alarm.best_set)),
-        favourite=escape_control_characters(alarm.favourite),
-        sentence=escape_control_characters(alarm.sentence),
+        log_bias,
+        biases=tuple(replace(bias, model=escape_control_characters(bias.model)) for bias in log_bias.biases),
+        overrated=tuple(map(escape_control_characters, log_bias.overrated)),
+        underrated=tuple(map(escape_control_characters, log_bias.underrated)),
+        best_set=tuple(map(escape_control_characters, log_bias.best_set)),
+        log_best_model=escape_control_characters(log_bias.log_best_model),
     )
 
 

@@ -1,13 +1,15 @@
-"""From a reward to the value of each model, with errors that know of each other.
+"""From a reward and an experiment to the value of each model, with the covariance of the errors.
 
-``values`` holds the result and what can be asked of it, ``estimators`` the plain estimators, ``power`` the one that
-uses the reward only as far as it helps, ``doubt`` errors that know of a reward's bias, ``shrink`` point estimates
-that lean on a biased source. ``own``, ``joint`` and
-``compare`` are the numbers behind them.
+``experiment`` is the input and ``values`` the result. ``estimators`` has the plain estimators, ``control_variate`` the
+one that weights the reward, ``reward_bias`` errors that include the bias of a reward, ``shrinkage`` point estimates
+moved toward a biased source, ``log_bias`` the bias of the raw log. ``small_sample`` and ``multiple_comparisons`` are
+the statistics behind them.
 """
 
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
 from deconfound.value.estimators import direct, doubly_robust, raw_log
+from deconfound.value.experiment import ScoredExperiment
+from deconfound.value.log_bias import LogBias, ModelBias, estimate_log_bias
 from deconfound.value.reward_bias import with_reward_bias
 from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
@@ -16,9 +18,13 @@ from deconfound.value.values import Contrast, Values
 __all__ = [
     "MIN_ROWS_PER_MODEL",
     "Contrast",
+    "LogBias",
+    "ModelBias",
+    "ScoredExperiment",
     "Values",
     "direct",
     "doubly_robust",
+    "estimate_log_bias",
     "experiment_only",
     "raw_log",
     "shrink_toward",

@@ -1,4 +1,4 @@
-"""Values that use the reward exactly as far as it sharpens them."""
+"""Doubly robust values with the reward as a control variate, weighted so that the variance is smallest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.estimators import check_rows, propensities, table, weights, welch
-from deconfound.value.small_sample import ROUNDING, Moderated, Shares, moderated, summed
+from deconfound.value.estimators import welch_satterthwaite_df
+from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
+from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, Moderated, moderated, sum_by_cluster
 from deconfound.value.values import Values
 
-MOST_POWER = 2.0  # rewards are shrunken, so more than one can be right; measured, see decision 0008
-COMMON = 30.0  # degrees of freedom at which a model's own power weighs as much as the common one; measured there
-TYPICAL = 0.95  # level at which widths are compared; another one would hardly decide otherwise
+MAX_REWARD_WEIGHT = 2.0  # fitted rewards are shrunken, so a weight above one can be right; measured, decision 0008
+POOLING_DF = 30.0  # df at which a model's own weight counts as much as the common one; measured, decision 0008
+COMPARISON_LEVEL = 0.95  # of the intervals whose widths decide whether the reward is used; hardly matters
 
 
 def experiment_only(
@@ -28,165 +29,184 @@ def experiment_only(
     *,
     weight: FloatArray | None = None,
 ) -> Values:
-    """What the experiment says without replay or log: each model's mean outcome, weighted by 1 / propensity."""
-    nothing = np.zeros((len(outcome), len(models)))
-    heavy = weights(len(outcome), weight)
-    shares = _shares(models, model, propensity, cluster, heavy)
-    parts = Parts.of(shares, heavy, outcome, np.zeros(len(outcome)), nothing, nothing[:0])
-    nil = np.zeros(len(models))
-    return _values(models, parts, nil, nil + 1, "experiment alone")
+    """Mean randomized outcome of each model, weighted by 1 / propensity, without log or replay.
 
-
-def tuned_doubly_robust(  # noqa: PLR0913  (a study has these many columns, and callers name them)
-    models: Sequence[str],
-    q: FloatArray,
-    model: IntArray,
-    outcome: FloatArray,
-    prediction: FloatArray,
-    propensity: FloatArray | None = None,
-    cluster: IntArray | None = None,
-    *,
-    elsewhere: FloatArray | None = None,
-    weight: FloatArray | None = None,
-    power: float | None = None,
-) -> Values:
-    """Doubly robust, with the reward turned down where it does not help.
-
-        mu(a) = power * mean over contexts of q(x, a) + sum_j w_ja (outcome_j - power * prediction_j)
-
-    w_ja is 1{model_j = a} / propensity_j made to sum to one. Power 0 is the experiment alone, power 1 doubly robust
-    with normalised weights; any power is consistent. None takes what makes the variance least (``best_power``) if,
-    for all that choosing costs, intervals become narrower; otherwise 0, so that a useless reward does no harm.
-
-    ``elsewhere`` (N, k) is q on replayed contexts beyond the experiment's, from the same population. ``weight`` (n,)
-    moves the experiment's rows to a target population; ``elsewhere`` must then come from that one.
+    The other arguments are columns of a ``ScoredExperiment``.
     """
-    q = table(models, q)
-    check_rows(len(q), {"model": model, "outcome": outcome, "prediction": prediction})
-    if power is not None and not (np.isfinite(power) and power >= 0):
-        raise UsageError(f"power must be a number of at least 0, or None to choose it, not {power!r}.")
-    beyond = q[:0] if elsewhere is None or len(elsewhere) == 0 else table(models, elsewhere, "elsewhere")
-    heavy = weights(len(q), weight)
-    shares = _shares(models, model, propensity, cluster, heavy)
-    parts = Parts.of(shares, heavy, outcome, prediction, q, beyond)
-    method = "doubly robust, power-tuned"
-    one = np.ones(len(models))
-    if power is not None:
-        return _values(models, parts, power * one, one, method)
-    tuned, alone = _values(models, parts, *best_power(parts), method), _values(models, parts, 0 * one, one, method)
-    return tuned if _narrower(tuned, alone) else alone
+    rows = len(outcome)
+    data = ScoredExperiment.from_arrays(
+        models,
+        np.zeros((rows, len(models))),
+        np.zeros(rows),
+        model,
+        outcome,
+        propensity=propensity,
+        cluster=cluster,
+        weight=weight,
+    )
+    terms = InfluenceTerms.from_experiment(data, data.q[:0])
+    return _values(terms, RewardWeight.fixed(0.0, len(models)), "experiment only")
+
+
+def tuned_doubly_robust(
+    data: ScoredExperiment, *, extra_q: FloatArray | None = None, reward_weight: float | None = None
+) -> Values:
+    """Doubly robust values in which the reward has a weight per model, as a control variate has.
+
+        mu(a) = lambda_a mean_x q(x, a) + sum_j w_ja (outcome_j - lambda_a prediction_j)
+
+    w_ja is weight_j 1{model_j = a} / propensity_j, normalized to sum to one. Weight lambda = 0 is the experiment alone
+    and lambda = 1 is doubly robust with normalized weights; every fixed lambda is consistent. ``reward_weight`` None
+    estimates the weights of smallest variance (``optimal_reward_weight``). They are used only if the intervals become
+    narrower after the cost of the estimation; otherwise the weights are 0, so a useless reward does no harm.
+
+    ``extra_q`` (N, k) is q on replayed contexts outside the experiment, from the population that ``data`` with its
+    weights represents.
+    """
+    if reward_weight is not None and not (np.isfinite(reward_weight) and reward_weight >= 0):
+        raise UsageError(f"reward_weight must be a finite number of at least 0, or None, not {reward_weight!r}.")
+    terms, count = InfluenceTerms.from_experiment(data, _extra_rows(data, extra_q)), len(data.models)
+    method = "doubly robust, tuned reward weight"
+    if reward_weight is not None:
+        return _values(terms, RewardWeight.fixed(reward_weight, count), method)
+    tuned = _values(terms, optimal_reward_weight(terms), method)
+    without_reward = _values(terms, RewardWeight.fixed(0.0, count), method)
+    return tuned if _is_narrower(tuned, without_reward) else without_reward
+
+
+def _extra_rows(data: ScoredExperiment, extra_q: FloatArray | None) -> FloatArray:
+    if extra_q is None or len(extra_q) == 0:
+        return data.q[:0]
+    extra_q = np.asarray(extra_q, dtype=np.float64)
+    require_q_matrix(data.models, extra_q, "extra_q")
+    require_finite({"extra_q": extra_q})
+    return extra_q
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """Estimates and influence values before a power is chosen; all are linear in it."""
+class InfluenceTerms:
+    """Means and influence values of outcome, prediction and q; every estimate is a linear combination of them."""
 
-    shares: Shares
-    outcome: FloatArray  # (k,) mean outcome
-    prediction: FloatArray  # (k,) mean prediction on the same rows
-    q: FloatArray  # (k,) mean reward over all contexts
-    outcome_influence: FloatArray  # (groups, k)
-    prediction_influence: FloatArray  # (groups, k)
-    q_influence: FloatArray  # (groups, k) of the experiment's contexts
-    beyond: FloatArray  # (k, k) covariance that contexts elsewhere add
-    contexts: int  # independent contexts behind q
+    models: tuple[str, ...]
+    weights: ModelWeights
+    mean_outcome: FloatArray  # (k,)
+    mean_prediction: FloatArray  # (k,) on the same rows
+    mean_q: FloatArray  # (k,) over all contexts
+    outcome_influence: FloatArray  # (n_clusters, k)
+    prediction_influence: FloatArray  # (n_clusters, k)
+    q_influence: FloatArray  # (n_clusters, k) of the experiment's contexts
+    extra_context_covariance: FloatArray  # (k, k) of ``mean_q``, from the contexts outside the experiment
+    n_contexts: int  # independent contexts behind ``mean_q``
 
     @classmethod
-    def of(
-        cls,
-        shares: Shares,
-        heavy: FloatArray,
-        outcome: FloatArray,
-        prediction: FloatArray,
-        q: FloatArray,
-        beyond: FloatArray,
-    ) -> Self:
-        """Means and influence values of rows that weigh ``heavy``, and of contexts ``beyond`` them."""
-        for name, numbers in (("q", q), ("outcome", outcome), ("prediction", prediction), ("elsewhere", beyond)):
-            if not np.isfinite(numbers).all():
-                raise UsageError(f"{name} holds NaN or infinity; every entry must be a finite number.")
-        outcome, prediction = np.asarray(outcome, dtype=np.float64), np.asarray(prediction, dtype=np.float64)
-        # Weighted rows count as the evenly weighted ones that would know the mean as well.
-        rows = heavy.sum() ** 2 / (heavy**2).sum()
-        inside = heavy / heavy.sum() * rows / (rows + len(beyond))
-        outside = 1.0 / (rows + len(beyond))
-        mean = inside @ q + outside * beyond.sum(axis=0)
-        groups = shares.groups + len(beyond)
-        unbiased = groups / max(groups - 1, 1)  # with a single group no model has a known error anyway
+    def from_experiment(cls, data: ScoredExperiment, extra_q: FloatArray) -> Self:
+        """Terms of the experiment's rows and of ``extra_q`` (N, k), N possibly 0.
+
+        mean_q = (n_eff * weighted mean of q + sum of extra_q) / (n_eff + N),      n_eff = (sum w)^2 / sum w^2
+        """
+        weights = ModelWeights.from_rows(data.model, len(data.models), data.weight / data.propensity, data.cluster)
+        effective_rows = data.weight.sum() ** 2 / (data.weight**2).sum()
+        inner = data.weight / data.weight.sum() * effective_rows / (effective_rows + len(extra_q))
+        outer = 1.0 / (effective_rows + len(extra_q))
+        mean_q = inner @ data.q + outer * extra_q.sum(axis=0)
+        n_contexts = weights.n_clusters + len(extra_q)
+        unbiased = n_contexts / max(n_contexts - 1, 1)  # with a single cluster all variances are infinite anyway
+        q_sums = sum_by_cluster(inner[:, None] * (data.q - mean_q), weights.cluster, weights.n_clusters)
         return cls(
-            shares=shares,
-            outcome=shares.mean(outcome),
-            prediction=shares.mean(prediction),
-            q=mean,
-            outcome_influence=shares.influence(outcome),
-            prediction_influence=shares.influence(prediction),
-            q_influence=np.sqrt(unbiased) * summed(inside[:, None] * (q - mean), shares.code, shares.groups),
-            beyond=unbiased * outside**2 * (beyond - mean).T @ (beyond - mean),
-            contexts=groups,
+            models=data.models,
+            weights=weights,
+            mean_outcome=weights.mean(data.outcome),
+            mean_prediction=weights.mean(data.prediction),
+            mean_q=mean_q,
+            outcome_influence=weights.influence(data.outcome),
+            prediction_influence=weights.influence(data.prediction),
+            q_influence=np.sqrt(unbiased) * q_sums,
+            extra_context_covariance=unbiased * outer**2 * (extra_q - mean_q).T @ (extra_q - mean_q),
+            n_contexts=n_contexts,
         )
 
     @property
-    def still(self) -> bool:
-        """Whether no model's outcomes vary at all."""
-        return bool(np.abs(self.outcome_influence).max(initial=0.0) < ROUNDING)
+    def all_constant(self) -> bool:
+        """Whether the outcomes of every model are constant."""
+        return bool(np.abs(self.outcome_influence).max(initial=0.0) < ROUNDING_ATOL)
 
 
-def best_power(parts: Parts) -> tuple[FloatArray, FloatArray]:
-    """Power of each model (k,), and the factor on its variance that choosing it costs.
+@dataclass(frozen=True, slots=True)
+class RewardWeight:
+    """Control-variate weight of the reward per model, and the factor on the variance for having estimated it."""
 
-    Influence values are linear in the power, so the one with the least summed variance is a ratio of sums. It is
-    common to all models where rows are few, and each model's own where they are many: a reward may know one model
-    and not another. Having looked for the least variance makes it look smaller than it is, by the degree of freedom
-    that was spent, most of it shared.
+    value: FloatArray  # (k,)
+    variance_inflation: FloatArray  # (k,)
+
+    @classmethod
+    def fixed(cls, value: float, count: int) -> Self:
+        """The same weight for all ``count`` models, not estimated."""
+        return cls(np.full(count, value), np.ones(count))
+
+
+def optimal_reward_weight(terms: InfluenceTerms) -> RewardWeight:
+    """Weights that minimize the summed variance, clipped to [0, MAX_REWARD_WEIGHT].
+
+        lambda_a = s_a lambda_own,a + (1 - s_a) lambda_common,      s_a = df_a / (df_a + POOLING_DF)
+
+    The influence values are linear in the weight, so both optima are ratios of sums: over one model and over all. The
+    common one dominates where rows are few; a model's own matters where rows are many, because a reward can be good
+    for one model and bad for another. A minimized variance is biased downward; ``variance_inflation`` corrects for the
+    degree of freedom spent, most of it shared by the models.
     """
-    seen, df = ~parts.shares.blind, parts.shares.df
-    helped = parts.q_influence - parts.prediction_influence
-    curvature = np.where(seen, (helped**2).sum(axis=0) + np.diag(parts.beyond), 0.0)
-    slope = np.where(seen, -(helped * parts.outcome_influence).sum(axis=0), 0.0)
-    total, own = float(df.sum()), df / (df + COMMON)
-    if curvature.sum() < ROUNDING**2 or total <= 1:
-        return np.zeros_like(slope), np.ones_like(slope)
+    estimable, df = ~terms.weights.inestimable, terms.weights.df
+    reward_influence = terms.q_influence - terms.prediction_influence
+    curvature = (reward_influence**2).sum(axis=0) + np.diag(terms.extra_context_covariance)
+    curvature = np.where(estimable, curvature, 0.0)
+    slope = np.where(estimable, -(reward_influence * terms.outcome_influence).sum(axis=0), 0.0)
+    total_df = float(df.sum())
+    if curvature.sum() < ROUNDING_ATOL**2 or total_df <= 1:
+        return RewardWeight.fixed(0.0, len(df))
     common = slope.sum() / curvature.sum()
-    mine = np.divide(slope, curvature, out=np.full_like(slope, common), where=curvature > ROUNDING**2)
-    spent = own / np.maximum(df, 1.0) + (1 - own) / total
-    return np.clip(own * mine + (1 - own) * common, 0.0, MOST_POWER), 1 / (1 - spent)
+    own = np.divide(slope, curvature, out=np.full_like(slope, common), where=curvature > ROUNDING_ATOL**2)
+    own_share = own_weight_share(df)
+    spent_df_ratio = own_share / np.maximum(df, 1.0) + (1 - own_share) / total_df
+    value = np.clip(own_share * own + (1 - own_share) * common, 0.0, MAX_REWARD_WEIGHT)
+    return RewardWeight(value, 1 / (1 - spent_df_ratio))
 
 
-def _narrower(tuned: Values, alone: Values) -> bool:
-    """Whether intervals, those of the models that have one, are narrower on the median and in their mean square."""
-    seen = np.isfinite(alone.error)
-    wide, plain = (v.half_width(TYPICAL)[seen] for v in (tuned, alone))
-    return bool(seen.any() and np.median(wide) < np.median(plain) and (wide**2).sum() < (plain**2).sum())
+def own_weight_share(df: FloatArray) -> FloatArray:
+    """Share of a model's own optimum in its reward weight (k,); the rest is the optimum common to all models."""
+    return np.asarray(df / (df + POOLING_DF))
 
 
-def _shares(
-    models: Sequence[str],
-    model: IntArray,
-    propensity: FloatArray | None,
-    cluster: IntArray | None,
-    heavy: FloatArray,
-) -> Shares:
-    if len(model) == 0:
-        raise UsageError("The experiment has no rows; values need some of every model. Randomize on some contexts.")
-    if cluster is not None:
-        check_rows(len(model), {"cluster": cluster})
-    return Shares.of(model, len(models), heavy / propensities(models, model, propensity), cluster)
+def _is_narrower(tuned: Values, without_reward: Values) -> bool:
+    """Whether finite intervals are narrower, by the median and by the sum of squares."""
+    finite = np.isfinite(without_reward.standard_error)
+    if not finite.any():
+        return False
+    new, old = (values.half_width(COMPARISON_LEVEL)[finite] for values in (tuned, without_reward))
+    return bool(np.median(new) < np.median(old) and (new**2).sum() < (old**2).sum())
 
 
-def _values(models: Sequence[str], parts: Parts, power: FloatArray, cost: FloatArray, method: str) -> Values:
-    residual = parts.outcome_influence - power * parts.prediction_influence
-    own = moderated(parts.shares, residual, parts.still)
-    total = own.influence + power * parts.q_influence
-    covariance = total.T @ total + np.diag(own.extra) + np.outer(power, power) * parts.beyond
-    covariance *= np.sqrt(np.outer(cost, cost))
-    blind = parts.shares.blind
-    covariance[blind, blind] = np.inf
-    estimate = parts.outcome + power * (parts.q - parts.prediction)
-    return Values(tuple(models), estimate, covariance, method, _freedom(parts, own, power), power=power)
+def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
+    """Estimate, covariance and df at a reward weight.
+
+        covariance = sum_g t_g t_g' + diag(added variance) + (lambda lambda') * extra context covariance
+
+    t = r + lambda q over clusters g, with r the moderated influence values of outcome - lambda prediction.
+    """
+    reward_weight = weight.value
+    residual = terms.outcome_influence - reward_weight * terms.prediction_influence
+    own = moderated(terms.weights, residual, terms.all_constant)
+    total = own.influence + reward_weight * terms.q_influence
+    covariance = total.T @ total + np.diag(own.added_variance)
+    covariance = covariance + np.outer(reward_weight, reward_weight) * terms.extra_context_covariance
+    covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
+    inestimable = terms.weights.inestimable
+    covariance[inestimable, inestimable] = np.inf
+    estimate = terms.mean_outcome + reward_weight * (terms.mean_q - terms.mean_prediction)
+    df = _df(terms, own, reward_weight)
+    return Values(terms.models, estimate, covariance, method, df, reward_weight=reward_weight)
 
 
-def _freedom(parts: Parts, own: Moderated, power: FloatArray) -> FloatArray:
-    """Few rows make a model's own variance uncertain, many contexts that of the reward's average hardly at all."""
-    mine = (own.influence**2).sum(axis=0) + own.extra
-    contexts = power**2 * ((parts.q_influence**2).sum(axis=0) + np.diag(parts.beyond))
-    return welch(mine, own.df, contexts, parts.contexts - 1.0)
+def _df(terms: InfluenceTerms, own: Moderated, reward_weight: FloatArray) -> FloatArray:
+    """Welch-Satterthwaite df (k,) of the residuals' variance and that of the mean reward over contexts."""
+    own_variance = (own.influence**2).sum(axis=0) + own.added_variance
+    q_variance = (terms.q_influence**2).sum(axis=0) + np.diag(terms.extra_context_covariance)
+    return welch_satterthwaite_df(own_variance, own.df, reward_weight**2 * q_variance, terms.n_contexts - 1.0)

@@ -1,14 +1,15 @@
-"""The plain estimators: direct, the paper's doubly robust, and the log at face value."""
+"""The plain estimators of model values: direct, doubly robust as in the paper, and the raw log."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, Shares, summed
+from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ModelWeights, sum_by_cluster
 from deconfound.value.values import Values
 
 
@@ -20,38 +21,35 @@ def direct(
     refits: FloatArray | None = None,
     weight: FloatArray | None = None,
 ) -> Values:
-    """Mean over contexts of the replayed reward.
+    """Mean of the replayed reward over contexts.
 
         mu(a) = mean_j q(x_j, a)
 
-    Without ``refits`` the covariance is that of drawing the contexts, given the fitted reward: it says nothing of the
-    reward's own error. ``refits`` (R, k) are direct values of rewards refitted on resampled experiments; their
-    covariance is added, on R - 1 degrees of freedom. Neither knows of a reward that is wrong in every refit, as one
-    learnt from a confounded log is; ``doubted`` adds that, ``doubly_robust`` and ``powered`` correct it. ``weight``
-    (n,) moves the rows to a target population.
+    Without ``refits`` the covariance describes the sampling of contexts only, given the fitted reward. ``refits``
+    (R, k) are direct values of rewards refitted on bootstrapped experiments; their covariance is added, with R - 1
+    degrees of freedom. Neither includes a bias that every refit shares, such as that of a confounded log:
+    ``with_reward_bias`` adds it, ``doubly_robust`` and ``tuned_doubly_robust`` correct it. ``weight`` (n,) moves the
+    rows to a target population.
     """
-    q = table(models, q)
-    heavy = weights(len(q), weight)
-    estimate = np.average(q, axis=0, weights=heavy)
-    contexts = clustered((heavy / heavy.mean())[:, None] * (q - estimate), cluster)
+    q = np.asarray(q, dtype=np.float64)
+    require_q_matrix(models, q)
+    weight = np.ones(len(q)) if weight is None else np.asarray(weight, dtype=np.float64)
+    require_equal_length(len(q), {"weight": weight})
+    require_weight(weight)
+    estimate = np.average(q, axis=0, weights=weight)
+    context_covariance = cluster_covariance((weight / weight.mean())[:, None] * (q - estimate), cluster)
     if refits is None:
-        return Values(tuple(models), estimate, contexts, "direct")
-    refits = table(models, refits, "refits")
+        return Values(tuple(models), estimate, context_covariance, "direct")
+    refits = np.asarray(refits, dtype=np.float64)
+    require_q_matrix(models, refits, "refits")
     if len(refits) < 2:
-        raise UsageError("direct needs at least two refits to see how far the reward moves; give more, or none.")
-    fitted = np.atleast_2d(np.cov(refits.T))
-    groups = len(q) if cluster is None else len(np.unique(cluster))
-    df = welch(np.diag(contexts), groups - 1.0, np.diag(fitted), len(refits) - 1.0)
-    return Values(tuple(models), estimate, contexts + fitted, "direct, refitted", df)
-
-
-def welch(
-    one: FloatArray, freedom_one: float | FloatArray, other: FloatArray, freedom_other: float | FloatArray
-) -> FloatArray:
-    """Degrees of freedom of the sum of two variance estimates; infinite where there is no variance, or no end to it."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = (one + other) ** 2 / (one**2 / freedom_one + other**2 / freedom_other)
-    return np.where(np.isnan(found), np.inf, found)
+        raise UsageError("direct needs at least two refits to estimate a variance; give more, or none.")
+    refit_covariance = np.atleast_2d(np.cov(refits.T))
+    n_clusters = len(q) if cluster is None else len(np.unique(cluster))
+    df = welch_satterthwaite_df(
+        np.diag(context_covariance), n_clusters - 1.0, np.diag(refit_covariance), len(refits) - 1.0
+    )
+    return Values(tuple(models), estimate, context_covariance + refit_covariance, "direct, bootstrap refits", df)
 
 
 def doubly_robust(
@@ -63,87 +61,60 @@ def doubly_robust(
     propensity: FloatArray | None = None,
     cluster: IntArray | None = None,
 ) -> Values:
-    """The direct value plus what the experiment's residuals say was wrong with it.
+    """The direct value plus the inverse-propensity weighted mean of the experiment's residuals.
 
         mu(a) = mean_j [ q(x_j, a) + 1{model_j = a} / propensity_j * (outcome_j - prediction_j) ]
 
-    Unbiased for any reward that was not fitted on row j (cross-fitting is the caller's), good or bad: a poor one
-    only widens the interval. ``propensity`` is the probability with which row j's own model was drawn; None means
-    uniform over ``models``. Codes outside ``range(len(models))`` are rows of models that are not compared.
+    Unbiased for any reward that was not fitted on row j; a poor reward only widens the interval. The arguments are the
+    columns of a ``ScoredExperiment``.
     """
-    q = table(models, q)
-    check_rows(len(q), {"model": model, "outcome": outcome, "prediction": prediction})
-    chance = propensities(models, model, propensity)
-    drawn = np.asarray(model)[:, None] == np.arange(len(models))
-    influence = q + drawn * ((np.asarray(outcome) - prediction) / chance)[:, None]
+    data = ScoredExperiment.from_arrays(models, q, prediction, model, outcome, propensity=propensity, cluster=cluster)
+    assigned = data.model[:, None] == np.arange(len(data.models))
+    influence = data.q + assigned * ((data.outcome - data.prediction) / data.propensity)[:, None]
     estimate = influence.mean(axis=0)
-    covariance = clustered(influence - estimate, cluster)
-    blind = drawn.sum(axis=0) < MIN_ROWS_PER_MODEL
-    covariance[blind, blind] = np.inf
-    return Values(tuple(models), estimate, covariance, "doubly robust")
+    covariance = cluster_covariance(influence - estimate, data.cluster)
+    inestimable = assigned.sum(axis=0) < MIN_ROWS_PER_MODEL
+    covariance[inestimable, inestimable] = np.inf
+    return Values(data.models, estimate, covariance, "doubly robust")
 
 
 def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Values:
-    """What the log says at face value: each model's mean logged outcome, as if nobody had chosen.
+    """Mean logged outcome of each model, ignoring confounding; NaN for a model without rows.
 
-    Logs are long: the normal quantile and each model's own variance do. NaN where a model never occurs. Rows of one
-    ``cluster``, a user say, count as one piece of luck; of a model that one of them alone used nothing is known.
+    Logs are long, so the variances are not moderated and the quantiles are normal. A model that only one ``cluster``
+    used, such as one user, has infinite variance.
     """
-    shares = Shares.of(model, len(models), np.ones(len(outcome)), cluster)
-    influence = shares.influence(outcome)
+    weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
+    influence = weights.influence(outcome)
     covariance = influence.T @ influence
-    covariance[shares.blind, shares.blind] = np.inf
-    return Values(tuple(models), shares.mean(outcome), covariance, "raw log")
+    covariance[weights.inestimable, weights.inestimable] = np.inf
+    return Values(tuple(models), weights.mean(outcome), covariance, "raw log")
 
 
-def propensities(models: Sequence[str], model: IntArray, propensity: FloatArray | None) -> FloatArray:
-    """Probability with which each row's own model was drawn; uniform unless declared."""
-    if propensity is None and np.max(model) >= len(models):
-        raise UsageError(
-            "Some rows are of models that are not compared; give the propensity with which each was drawn."
-        )
-    if propensity is None:
-        return np.full(len(model), 1.0 / len(models))
-    check_rows(len(model), {"propensity": propensity})
-    propensity = np.asarray(propensity, dtype=np.float64)
-    if not ((propensity > 0) & (propensity <= 1)).all():
-        raise UsageError("Every propensity must lie in (0, 1].")
-    return propensity
+def welch_satterthwaite_df(
+    variance: FloatArray, df: float | FloatArray, other_variance: FloatArray, other_df: float | FloatArray
+) -> FloatArray:
+    """Degrees of freedom of the sum of two variance estimates; infinite where both variances are zero.
+
+    (v + v')^2 / (v^2 / df + v'^2 / df')
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total_df = (variance + other_variance) ** 2 / (variance**2 / df + other_variance**2 / other_df)
+    return np.where(np.isnan(total_df), np.inf, total_df)
 
 
-def check_rows(rows: int, columns: Mapping[str, FloatArray | IntArray]) -> None:
-    """Refuse columns that do not belong to the same rows."""
-    for name, column in columns.items():
-        if len(column) != rows:
-            raise UsageError(f"{name} has {len(column)} entries and q has {rows} rows; they must agree.")
+def cluster_covariance(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
+    """Covariance of a mean from centered influence values (n, k), summed within clusters first.
 
+        sum_g s_g s_g' / n^2 * G / (G - 1),      s_g = sum of the influence values of cluster g
 
-def weights(rows: int, weight: FloatArray | None) -> FloatArray:
-    """How much each row counts; the same for all unless given."""
-    if weight is None:
-        return np.ones(rows)
-    check_rows(rows, {"weight": weight})
-    found = np.asarray(weight, dtype=np.float64)
-    if not (np.isfinite(found).all() and (found >= 0).all() and found.sum() > 0):
-        raise UsageError("Every weight must be a finite number of at least 0, and not all of them 0.")
-    return found
-
-
-def table(models: Sequence[str], q: FloatArray, name: str = "q") -> FloatArray:
-    """A table with one column a model."""
-    q = np.asarray(q, dtype=np.float64)
-    if q.ndim != 2 or q.shape[1] != len(models) or len(q) == 0:
-        raise UsageError(f"{name} must have one row a context and {len(models)} columns, one a model; it is {q.shape}.")
-    return q
-
-
-def clustered(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """Covariance of a mean from centred influence values, rows of one cluster moving together."""
+    Infinite on the diagonal if there is a single cluster.
+    """
     rows = len(influence)
     if cluster is not None:
         _, code = np.unique(cluster, return_inverse=True)
-        influence = summed(influence, code, int(code.max()) + 1)
-    groups = len(influence)
-    if groups < 2:
+        influence = sum_by_cluster(influence, code, int(code.max()) + 1)
+    n_clusters = len(influence)
+    if n_clusters < 2:
         return np.diag(np.full(influence.shape[1], np.inf))
-    return np.asarray(influence.T @ influence / rows**2 * groups / (groups - 1))
+    return np.asarray(influence.T @ influence / rows**2 * n_clusters / (n_clusters - 1))

@@ -1,159 +1,168 @@
-"""How far the log can be believed: what it says at face value against what is causal."""
+"""The bias of a log's raw averages, estimated against unbiased values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
-from deconfound.formatting import format_percent, join_names, quote
-from deconfound.value import Values
-from deconfound.value.estimators import welch
-from deconfound.value.joint import check_level, simultaneous, t_quantile
+from deconfound.formatting import join_names
+from deconfound.value.estimators import welch_satterthwaite_df
+from deconfound.value.multiple_comparisons import check_level, max_abs_z_quantile, t_quantile_at_z
+from deconfound.value.values import Values
 
-Verdict = Literal["misleading", "biased", "no bias shown", "cannot tell"]
+LogBiasVerdict: TypeAlias = Literal["misleading", "biased", "no bias shown", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelBias:
-    """What the log says of one model minus what it is worth; the intervals of all models hold together."""
+    """Raw log average of one model minus its unbiased value; intervals are simultaneous over models."""
 
     model: str
-    bias: float  # NaN where either side does not know the model
+    estimate: float  # NaN where the model has no value in the log or in the experiment
     low: float
     high: float
 
     @property
-    def known(self) -> bool:
-        """Whether both sides know the model."""
-        return not np.isnan(self.bias)
+    def is_estimable(self) -> bool:
+        """Whether both sources have a value with a finite standard error."""
+        return not np.isnan(self.estimate)
 
 
 @dataclass(frozen=True, slots=True)
 class LogBias:
-    """The confounding of a log, model by model, and what it does to the log's own choice."""
+    """Confounding of a log, model by model, and its effect on the log's ranking.
+
+    The verdict is "misleading" where the log's first model is significantly worse than another, "biased" where the bias
+    of any model is significant.
+    """
 
     biases: tuple[ModelBias, ...]
-    overrated: tuple[str, ...]  # beyond doubt better in the log than in truth
+    overrated: tuple[str, ...]  # models with a significantly positive bias
     underrated: tuple[str, ...]
-    favourite: str  # the log's first model
-    best_set: tuple[str, ...]  # models that may be best
-    typical: float  # root mean square bias, sampling noise taken off; NaN where no model is known
-    uneven: float  # the same after a shift that all models share: what it does to their order
-    most: float  # largest bias of a known model that is not excluded
+    log_best_model: str
+    best_set: tuple[str, ...]  # models that may be the best, by unbiased values
+    rms_bias: float  # root mean square over models, sampling noise subtracted; NaN if no model is estimable
+    rms_relative_bias: float  # the same after subtracting the mean bias: what distorts the ranking
+    max_bias_bound: float  # largest |bias| inside any interval
     level: float
-    verdict: Verdict
-    sentence: str
+    verdict: LogBiasVerdict
+
+    @property
+    def summary(self) -> str:
+        """The verdict in plain English."""
+        from deconfound.report.decision_text import log_bias_text
+
+        return log_bias_text(self)
 
 
 def estimate_log_bias(raw_log: Values, values: Values, level: float = 0.95) -> LogBias:
-    """Compare the log at face value with unbiased values.
+    """Compare the raw averages of a log with unbiased values.
 
-    Errors of the two are uncorrelated, although a reward learnt from the log may stand behind ``values``: whatever the
-    log, a doubly robust estimate is right on average. So covariances add. That does not hold for direct values.
-    The log is "misleading" where its first model is shown not to be the best, "biased" where any bias is shown.
+        bias_a = log_a - value_a,      covariance = covariance of log + covariance of values
+
+    The covariances add although a reward learned from the log may be part of ``values``: given the log, a doubly robust
+    estimate is unbiased, so the two errors are uncorrelated. This is not true of direct values.
     """
     check_level(level)
     if raw_log.models != values.models:
         raise UsageError(
-            f"The log's values are of {join_names(raw_log.models)}, the others of {join_names(values.models)}."
+            f"raw_log has the models {join_names(raw_log.models)}, values has {join_names(values.models)}; "
+            "they must agree."
         )
-    found = _Found.of(raw_log, values, level)
-    best_set, favourite = values.best_set(level), raw_log.ranking()[0]
-    overrated = tuple(m for m, up in zip(values.models, found.known & (found.low > 0), strict=True) if up)
-    underrated = tuple(m for m, down in zip(values.models, found.known & (found.high < 0), strict=True) if down)
-    # A model that the log has never seen is nobody's favourite.
-    heard = not np.isnan(raw_log.estimate).all()
-    verdict = _verdict(heard and favourite not in best_set, bool(overrated or underrated), bool(found.known.any()))
-    summary = LogBias(
-        tuple(
-            ModelBias(model, *(float(edge) for edge in row))
-            for model, row in zip(values.models, np.column_stack([found.bias, found.low, found.high]), strict=True)
-        ),
-        overrated,
-        underrated,
-        favourite,
-        best_set,
-        *found.sizes(),
-        level,
-        verdict,
-        "",
+    intervals = _BiasIntervals.estimate(raw_log, values, level)
+    overrated = intervals.names(values.models, intervals.low > 0)
+    underrated = intervals.names(values.models, intervals.high < 0)
+    best_set, log_best_model = values.best_set(level), raw_log.ranking()[0]
+    log_has_estimates = not np.isnan(raw_log.estimate).all()
+    verdict: LogBiasVerdict = "no bias shown"
+    if not intervals.estimable.any():
+        verdict = "cannot tell"
+    elif log_has_estimates and log_best_model not in best_set:
+        verdict = "misleading"
+    elif overrated or underrated:
+        verdict = "biased"
+    return LogBias(
+        biases=intervals.by_model(values.models),
+        overrated=overrated,
+        underrated=underrated,
+        log_best_model=log_best_model,
+        best_set=best_set,
+        rms_bias=intervals.rms(),
+        rms_relative_bias=intervals.rms_relative(),
+        max_bias_bound=intervals.max_bound(),
+        level=level,
+        verdict=verdict,
     )
-    return _told(summary)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Biases with their intervals, and the covariance of those that are known."""
+class _BiasIntervals:
+    """Biases with simultaneous intervals, and the covariance of those that can be estimated."""
 
-    known: NDArray[np.bool_]  # (k,)
-    bias: FloatArray  # (k,)
+    estimable: NDArray[np.bool_]  # (k,)
+    bias: FloatArray  # (k,) NaN where not estimable
     low: FloatArray  # (k,)
     high: FloatArray  # (k,)
-    covariance: FloatArray  # of the known
+    covariance: FloatArray  # among estimable models
 
     @classmethod
-    def of(cls, raw_log: Values, values: Values, level: float) -> _Found:
-        sides = (raw_log, values)
-        variance = [np.diag(side.covariance) for side in sides]
-        free = [side.df_or_inf for side in sides]
-        bias = raw_log.middle - values.middle
-        known = np.isfinite(bias) & np.isfinite(variance[0]) & np.isfinite(variance[1])
-        at = np.ix_(known, known)
+    def estimate(cls, raw_log: Values, values: Values, level: float) -> Self:
+        log_variance, value_variance = np.diag(raw_log.covariance), np.diag(values.covariance)
+        bias = raw_log.center - values.center
+        estimable = np.isfinite(bias) & np.isfinite(log_variance) & np.isfinite(value_variance)
+        at = np.ix_(estimable, estimable)
         covariance = raw_log.covariance[at] + values.covariance[at]
-        error = np.sqrt(np.diag(covariance))
-        unsure = error > 0
-        z = simultaneous(covariance[np.ix_(unsure, unsure)], level)
-        half = np.zeros(len(known))
-        df = welch(variance[0][known], free[0][known], variance[1][known], free[1][known])
-        half[known] = t_quantile(z, df) * error
-        middle = np.where(known, bias, 0.0)
-        low = np.where(known, np.maximum(middle - half, -1.0), -1.0)
-        high = np.where(known, np.minimum(middle + half, 1.0), 1.0)
-        return cls(known, np.where(known, bias, np.nan), low, high, covariance)
+        standard_error = np.sqrt(np.diag(covariance))
+        uncertain = standard_error > 0
+        z = max_abs_z_quantile(covariance[np.ix_(uncertain, uncertain)], level)
+        df = welch_satterthwaite_df(
+            log_variance[estimable],
+            raw_log.df_or_inf[estimable],
+            value_variance[estimable],
+            values.df_or_inf[estimable],
+        )
+        half_width = np.zeros(len(bias))
+        half_width[estimable] = t_quantile_at_z(z, df) * standard_error
+        center = np.where(estimable, bias, 0.0)
+        low = np.where(estimable, np.maximum(center - half_width, -1.0), -1.0)
+        high = np.where(estimable, np.minimum(center + half_width, 1.0), 1.0)
+        return cls(estimable, np.where(estimable, bias, np.nan), low, high, covariance)
 
-    def sizes(self) -> tuple[float, float, float]:
-        """Typical bias, typical bias up to a common shift, and the largest one not excluded."""
-        if not self.known.any():
-            return (float("nan"),) * 3
-        bias = self.bias[self.known]
-        apart = np.eye(len(bias)) - 1 / len(bias)
-        most = np.maximum(np.abs(self.low), np.abs(self.high))[self.known].max()
-        return _size(bias, self.covariance), _size(apart @ bias, apart @ self.covariance @ apart), float(most)
+    def names(self, models: tuple[str, ...], mask: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Estimable models inside a mask (k,)."""
+        return tuple(model for model, inside in zip(models, self.estimable & mask, strict=True) if inside)
+
+    def by_model(self, models: tuple[str, ...]) -> tuple[ModelBias, ...]:
+        """One bias per model."""
+        columns = (self.bias.tolist(), self.low.tolist(), self.high.tolist())
+        return tuple(ModelBias(*row) for row in zip(models, *columns, strict=True))
+
+    def rms(self) -> float:
+        """Root mean square bias."""
+        return _noise_corrected_rms(self.bias[self.estimable], self.covariance)
+
+    def rms_relative(self) -> float:
+        """Root mean square of the biases less their mean."""
+        bias = self.bias[self.estimable]
+        if not len(bias):
+            return float("nan")
+        centering_matrix = np.eye(len(bias)) - 1 / len(bias)
+        return _noise_corrected_rms(centering_matrix @ bias, centering_matrix @ self.covariance @ centering_matrix)
+
+    def max_bound(self) -> float:
+        """Largest absolute end of an interval of an estimable model."""
+        if not self.estimable.any():
+            return float("nan")
+        return float(np.maximum(np.abs(self.low), np.abs(self.high))[self.estimable].max())
 
 
-def _size(bias: FloatArray, covariance: FloatArray) -> float:
-    """Root mean square of what noise of this covariance does not account for."""
+def _noise_corrected_rms(bias: FloatArray, covariance: FloatArray) -> float:
+    """sqrt(max(bias' bias - trace(covariance), 0) / k); NaN for no models."""
+    if not len(bias):
+        return float("nan")
     return float(np.sqrt(max((float(bias @ bias) - float(np.trace(covariance))) / len(bias), 0.0)))
-
-
-def _verdict(misleading: bool, biased: bool, known: bool) -> Verdict:
-    if not known:
-        return "cannot tell"
-    if misleading:
-        return "misleading"
-    return "biased" if biased else "no bias shown"
-
-
-def _told(found: LogBias) -> LogBias:
-    unknown = [bias.model for bias in found.biases if not bias.known]
-    rest = f" Nothing is known of {join_names(unknown)}." if unknown else ""
-    return replace(found, sentence=_sentence(found) + rest * (found.verdict != "cannot tell"))
-
-
-def _sentence(found: LogBias) -> str:
-    if found.verdict == "cannot tell":
-        return "How far the log can be believed cannot be told: no model has enough rows in both log and experiment."
-    if found.verdict == "no bias shown":
-        return f"No bias of the log is shown at {format_percent(found.level)}; up to {found.most:.2f} is not excluded."
-    names = ((found.overrated, "flatters"), (found.underrated, "slanders"))
-    wrongs = " and ".join(f"{verb} {join_names(models)}" for models, verb in names if models)
-    size = f"its bias is typically {found.typical:.2f}, and up to {found.most:.2f} is not excluded"
-    if found.verdict == "biased":
-        return f"The log {wrongs}: {size}; its first model, {quote(found.favourite)}, may still be the best."
-    first = f"The log misleads: its first model, {quote(found.favourite)}, is not the best"
-    return f"{first}; it {wrongs}; {size}." if wrongs else f"{first}; {size}."

@@ -1,4 +1,4 @@
-"""The value of each model, and what can be asked of it."""
+"""The value of each model: estimates, covariance, and the questions they answer."""
 
 from __future__ import annotations
 
@@ -9,151 +9,167 @@ from scipy.special import ndtr
 
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
-from deconfound.value.compare import Differences, all_pairs, differences, not_worse
-from deconfound.value.joint import check_level, simultaneous, t_quantile, two_sided
+from deconfound.value.multiple_comparisons import (
+    Differences,
+    best_set_mask,
+    check_level,
+    differences,
+    max_abs_z_quantile,
+    max_t_pairs,
+    t_quantile_at_z,
+    two_sided_z,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How much better one model is than another."""
+    """The value of one model minus that of a reference model."""
 
-    better: str
-    worse: str
+    model: str
+    reference: str
     difference: float
-    error: float
+    standard_error: float
     low: float
     high: float
     p_value: float
 
     @property
     def significant(self) -> bool:
-        """Whether the interval of the difference leaves zero out."""
+        """Whether the interval of the difference excludes zero."""
         return bool(self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Estimated value of each model and how the errors move together.
+    """Estimated value of each model, with the covariance of the errors.
 
     The covariance, not a vector of standard errors, is the primary field: two models replayed on the same contexts
-    share their luck, and only the covariance lets a contrast cancel it. A model without evidence of its own has
-    infinite variance: its interval is all of [0, 1].
+    share sampling noise, which cancels in a contrast. A model without evidence of its own has infinite variance; its
+    interval is [0, 1].
 
-    ``centre`` is set where the point estimates lean on a biased source: intervals, contrasts and the best set then
-    stay with the unbiased estimates that the covariance belongs to.
+    ``interval_center`` is set where the point estimates were shrunk toward a biased source. Intervals, contrasts and
+    the best set then use the unbiased estimates, to which the covariance belongs.
     """
 
     models: tuple[str, ...]
     estimate: FloatArray  # (k,)
     covariance: FloatArray  # (k, k)
     method: str
-    df: FloatArray | None = None  # (k,) degrees of freedom of each error; None is infinitely many
-    centre: FloatArray | None = None  # (k,) middle of the intervals; None is the estimate
-    power: FloatArray | None = None  # (k,) how far the reward was used, where that was a choice
-    moved: float | None = None  # share of the way from the centre to the biased source, in [0, 1]
+    df: FloatArray | None = None  # (k,) degrees of freedom; None means infinite
+    interval_center: FloatArray | None = None  # (k,) None means the estimate
+    reward_weight: FloatArray | None = None  # (k,) control-variate weight of the reward, where it was chosen
+    shrinkage_fraction: float | None = None  # distance moved / distance to the source of the shrinkage, in [0, 1]
 
     @property
-    def error(self) -> FloatArray:
+    def standard_error(self) -> FloatArray:
         """Standard error of each value (k,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
-        """Intervals (k, 2) inside [0, 1]: centre ± quantile * error, cut at the edges.
-
-        Values lie in [0, 1], so cutting there loses no coverage. One interval at a time keeps ``level``; with
-        ``simultaneous`` all of them hold together with that probability.
-        """
-        half, middle = self.half_width(level, simultaneous), self.middle
-        known = ~np.isnan(middle) & np.isfinite(half)
-        low, high = np.where(known, middle - half, 0.0), np.where(known, middle + half, 1.0)
-        return np.asarray(np.clip(np.column_stack([low, high]), 0.0, 1.0))
-
-    def half_width(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
-        """Quantile * error of each interval (k,), before it is cut at the edges."""
-        check_level(level)
-        z = self._simultaneous(level) if simultaneous else two_sided(level)
-        return t_quantile(z, self.df_or_inf) * self.error
-
-    def contrast(self, better: str, worse: str, level: float = 0.95) -> Contrast:
-        """Difference of two values, its error taken from the covariance; one comparison, no others allowed for."""
-        check_level(level)
-        at = [self._at(better), self._at(worse)]
-        found = self._differences(at)
-        half = t_quantile(two_sided(level), found.df) * found.error
-        p_value = np.where(found.error > 0, 2 * ndtr(-np.abs(found.z)), found.difference == 0)
-        return self._contrast(at[0], at[1], found, (0, 1), half, p_value)
-
-    def contrasts(self, level: float = 0.95) -> tuple[Contrast, ...]:
-        """Every pair of models, better first, with intervals that hold together and p-values for all pairs at once.
-
-        Single-step max-t: intervals and p-values agree on what is told apart, which step-down methods such as
-        Holm's, sharper in their p-values alone, do not offer.
-        """
-        check_level(level)
-        found = self._differences(list(range(len(self.models))))
-        half, p_value = all_pairs(found, self.covariance, level)
-        order = self._order(self.middle)
-        return tuple(
-            self._contrast(i, j, found, (i, j), half, p_value) for n, i in enumerate(order) for j in order[n + 1 :]
-        )
-
-    def best_set(self, level: float = 0.95) -> tuple[str, ...]:
-        """Models, best first, that are not shown to be worse than another; holds the best with probability ``level``.
-
-        Never empty, and a model of which too little is known is always in it.
-        """
-        check_level(level)
-        kept = not_worse(self._differences(list(range(len(self.models)))), self.covariance, level)
-        return tuple(name for name in self.ranking() if kept[self._at(name)])
-
-    def ranking(self) -> tuple[str, ...]:
-        """Models from best to worst; equal estimates in the order of their names, unknown ones last."""
-        return tuple(self.models[i] for i in self._order(self.estimate))
-
-    def table(self, level: float = 0.95) -> list[dict[str, str | float]]:
-        """One row a model, best first; estimates cut to [0, 1], where the truth is known to lie."""
-        interval, error = self.interval(level), self.error
-        rows: list[dict[str, str | float]] = []
-        for name in self.ranking():
-            i = self._at(name)
-            estimate = float(np.clip(self.estimate[i], 0.0, 1.0))
-            low, high = (float(edge) for edge in interval[i])
-            rows.append({"model": name, "estimate": estimate, "low": low, "high": high, "error": float(error[i])})
-        return rows
-
     @property
-    def middle(self) -> FloatArray:
-        """Middle of the intervals (k,), which leans on nothing."""
-        return self.estimate if self.centre is None else self.centre
+    def center(self) -> FloatArray:
+        """Centers of the intervals (k,): the unbiased estimates."""
+        return self.estimate if self.interval_center is None else self.interval_center
 
     @property
     def df_or_inf(self) -> FloatArray:
-        """Degrees of freedom of the errors (k,), infinite where none were counted."""
+        """Degrees of freedom (k,), infinite where none are given."""
         return np.full(len(self.models), np.inf) if self.df is None else self.df
 
-    def _simultaneous(self, level: float) -> float:
+    def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
+        """Intervals (k, 2): center ± quantile * standard error, clipped to [0, 1].
+
+        Values lie in [0, 1], so clipping loses no coverage. Each interval has coverage ``level``; with
+        ``simultaneous`` all of them together have it.
+        """
+        half_width, center = self.half_width(level, simultaneous), self.center
+        bounded = ~np.isnan(center) & np.isfinite(half_width)
+        low, high = np.where(bounded, center - half_width, 0.0), np.where(bounded, center + half_width, 1.0)
+        return np.asarray(np.clip(np.column_stack([low, high]), 0.0, 1.0))
+
+    def half_width(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
+        """Quantile * standard error of each interval (k,), before clipping."""
+        check_level(level)
+        z = self._simultaneous_z(level) if simultaneous else two_sided_z(level)
+        return t_quantile_at_z(z, self.df_or_inf) * self.standard_error
+
+    def contrast(self, model: str, reference: str, level: float = 0.95) -> Contrast:
+        """Difference of two values; not adjusted for other comparisons."""
+        check_level(level)
+        at = [self._index(model), self._index(reference)]
+        pair = self._differences(at)
+        half_width = t_quantile_at_z(two_sided_z(level), pair.df) * pair.standard_error
+        p_value = np.where(pair.standard_error > 0, 2 * ndtr(-np.abs(pair.z)), pair.difference == 0)
+        return self._contrast(at[0], at[1], pair, (0, 1), half_width, p_value)
+
+    def contrasts(self, level: float = 0.95) -> tuple[Contrast, ...]:
+        """Every pair of models, the better one first, with simultaneous intervals and adjusted p-values.
+
+        Single-step max-t: a p-value is below 1 - level exactly where its interval excludes zero. Step-down methods
+        such as Holm's have smaller p-values, but no matching intervals.
+        """
+        check_level(level)
+        pairs = self._differences(list(range(len(self.models))))
+        half_width, p_value = max_t_pairs(pairs, self.covariance, level)
+        order = self._descending(self.center)
+        return tuple(
+            self._contrast(i, j, pairs, (i, j), half_width, p_value)
+            for place, i in enumerate(order)
+            for j in order[place + 1 :]
+        )
+
+    def best_set(self, level: float = 0.95) -> tuple[str, ...]:
+        """Models that may be the best, in order of the ranking; contains the best one with probability ``level``.
+
+        Never empty. A model with infinite variance is always in it.
+        """
+        check_level(level)
+        in_set = best_set_mask(self._differences(list(range(len(self.models)))), self.covariance, level)
+        return tuple(name for name in self.ranking() if in_set[self._index(name)])
+
+    def ranking(self) -> tuple[str, ...]:
+        """Models from best to worst; ties in the order of ``models``, models without an estimate last."""
+        return tuple(self.models[i] for i in self._descending(self.estimate))
+
+    def table(self, level: float = 0.95) -> list[dict[str, str | float]]:
+        """One row per model, best first; estimates are clipped to [0, 1], where every true value lies."""
+        interval, standard_error = self.interval(level), self.standard_error
+        rows: list[dict[str, str | float]] = []
+        for name in self.ranking():
+            i = self._index(name)
+            rows.append(
+                {
+                    "model": name,
+                    "estimate": float(np.clip(self.estimate[i], 0.0, 1.0)),
+                    "low": float(interval[i, 0]),
+                    "high": float(interval[i, 1]),
+                    "standard_error": float(standard_error[i]),
+                }
+            )
+        return rows
+
+    def _simultaneous_z(self, level: float) -> float:
         variance = np.diag(self.covariance)
-        sure = np.isfinite(variance) & (variance > 0)
-        return simultaneous(self.covariance[np.ix_(sure, sure)], level)
+        uncertain = np.isfinite(variance) & (variance > 0)
+        return max_abs_z_quantile(self.covariance[np.ix_(uncertain, uncertain)], level)
 
     def _differences(self, at: list[int]) -> Differences:
-        return differences(self.middle[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at])
+        return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at])
 
     def _contrast(
-        self, i: int, j: int, found: Differences, at: tuple[int, int], half: FloatArray, p_value: FloatArray
+        self, i: int, j: int, pairs: Differences, at: tuple[int, int], half_width: FloatArray, p_value: FloatArray
     ) -> Contrast:
-        better, worse = self.models[i], self.models[j]
-        difference, error = float(self.middle[i] - self.middle[j]), float(found.error[at])
-        if not np.isfinite(error):
-            return Contrast(better, worse, difference, error, -1.0, 1.0, 1.0)
-        low, high = max(difference - float(half[at]), -1.0), min(difference + float(half[at]), 1.0)
-        return Contrast(better, worse, difference, error, low, high, float(p_value[at]))
+        model, reference = self.models[i], self.models[j]
+        difference, standard_error = float(self.center[i] - self.center[j]), float(pairs.standard_error[at])
+        if not np.isfinite(standard_error):
+            return Contrast(model, reference, difference, standard_error, -1.0, 1.0, 1.0)
+        low, high = max(difference - float(half_width[at]), -1.0), min(difference + float(half_width[at]), 1.0)
+        return Contrast(model, reference, difference, standard_error, low, high, float(p_value[at]))
 
-    def _order(self, numbers: FloatArray) -> list[int]:
-        known = np.where(np.isnan(numbers), -np.inf, numbers)
-        return [int(i) for i in np.argsort(-known, kind="stable")]
+    def _descending(self, numbers: FloatArray) -> list[int]:
+        nan_last = np.where(np.isnan(numbers), -np.inf, numbers)
+        return [int(i) for i in np.argsort(-nan_last, kind="stable")]
 
-    def _at(self, model: str) -> int:
+    def _index(self, model: str) -> int:
         if model not in self.models:
             raise UsageError(f'No value for model "{model}"; there are {", ".join(self.models)}.')
         return self.models.index(model)

@@ -1,0 +1,52 @@
+"""Log bias and routing gain in plain English."""
+
+from __future__ import annotations
+
+import math
+
+from deconfound.decide.routing import RoutingGain
+from deconfound.formatting import format_percent, join_names, pluralize, quote
+from deconfound.value import MIN_ROWS_PER_MODEL
+from deconfound.value.log_bias import LogBias
+
+
+def log_bias_text(log_bias: LogBias) -> str:
+    """How far the raw averages of the log can be trusted."""
+    if log_bias.verdict == "cannot tell":
+        return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
+    sentences = [*_bias_sentences(log_bias)]
+    missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
+    if missing:
+        sentences.append(f"No bias could be estimated for {join_names(missing)}.")
+    return " ".join(sentences)
+
+
+def _bias_sentences(log_bias: LogBias) -> list[str]:
+    bound = f"upper bound for a single model {log_bias.max_bias_bound:.2f}"
+    if log_bias.verdict == "no bias shown":
+        return [f"No bias of the log was detected at {format_percent(log_bias.level)}; {bound}."]
+    first = log_bias.log_best_model
+    named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
+    errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
+    size = f"RMS bias {log_bias.rms_bias:.2f}; {bound}."
+    if log_bias.verdict == "biased":
+        return [f"The log {errors}.", f"The model it ranks first, {quote(first)}, may still be the best.", size]
+    ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model."
+    return [ranking, *([f"It {errors}."] if errors else []), size]
+
+
+def routing_text(routing: RoutingGain) -> str:
+    """Whether choosing a model per context pays."""
+    best, picked = quote(routing.best), [m for m, s in zip(routing.models, routing.model_shares, strict=True) if s > 0]
+    level = format_percent(routing.level)
+    interval = f"({level} interval {routing.gain_low:+.3f} to {routing.gain_high:+.3f})"
+    if routing.verdict == "route":
+        return f"Routing pays: it gains {routing.gain:+.3f} over always using {best} {interval}."
+    if routing.verdict == "one model" and len(picked) == 1:
+        return f"Routing adds nothing: {quote(picked[0])} is recommended on every context."
+    if routing.verdict == "one model":
+        return f"Use {best} everywhere: routing gains less than {routing.min_gain:g} {interval}."
+    if routing.on_policy_rows < MIN_ROWS_PER_MODEL or math.isnan(routing.gain):
+        rows = pluralize(routing.on_policy_rows, "experiment row")
+        return f"Inconclusive: {rows} used the model that routing would choose. Randomize more contexts."
+    return f"Inconclusive: routing gains {routing.gain:+.3f} over always using {best} {interval}."

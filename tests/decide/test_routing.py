@@ -1,0 +1,253 @@
+"""Gain from routing: against naive loops, verdicts, invariances, and coverage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from deconfound.decide.routing import RoutingGain, routing_gain
+from deconfound.design import FloatArray
+from deconfound.errors import EvidenceError, UsageError
+from deconfound.report.decision_text import routing_text
+from deconfound.value import ScoredExperiment, experiment_only
+
+MODELS = ("ant", "bee", "cat")
+FAINT = 1e-14  # differences that determine the policy but are far too small to reduce a variance
+
+
+def experiment(seed: int = 0, rows: int = 90, faint: bool = False) -> ScoredExperiment:
+    """Outcomes that follow q; with ``faint`` all differences of q are tiny."""
+    rng = np.random.default_rng(seed)
+    q, model = rng.random((rows, 3)), rng.integers(0, 3, rows)
+    outcome = np.clip(0.6 * q[np.arange(rows), model] + 0.4 * rng.random(rows), 0, 1)
+    if faint:
+        q = 0.5 + FAINT * q
+    propensity = rng.uniform(0.2, 0.6, rows)
+    return ScoredExperiment.from_arrays(MODELS, q, q[np.arange(rows), model], model, outcome, propensity=propensity)
+
+
+def uniform(q: FloatArray, model: object, outcome: FloatArray, prediction: FloatArray) -> ScoredExperiment:
+    return ScoredExperiment.from_arrays(MODELS, q, prediction, np.asarray(model), outcome)
+
+
+def bounds(routing: RoutingGain) -> tuple[float, float, float]:
+    return routing.gain, routing.gain_low, routing.gain_high
+
+
+def naive_gain(t: ScoredExperiment, b: int) -> float:
+    """Weighted mean outcomes of the policy and of b, over contexts where they differ, by loops."""
+    sums = {"policy": [0.0, 0.0], "b": [0.0, 0.0]}
+    differ = 0
+    for j in range(len(t.model)):
+        pick = max(range(3), key=lambda a: t.q[j, a])
+        if pick == b:
+            continue
+        differ += 1
+        for name, code in (("policy", pick), ("b", b)):
+            if t.model[j] == code:
+                sums[name][0] += t.outcome[j] / t.propensity[j]
+                sums[name][1] += 1 / t.propensity[j]
+    (high, mass), (low, weight) = sums["policy"], sums["b"]
+    return differ / len(t.model) * (high / mass - low / weight)
+
+
+def test_the_gain_is_the_smallest_over_single_models_as_in_a_naive_loop():
+    t = experiment(faint=True)
+    assert routing_gain(t).gain == pytest.approx(min(naive_gain(t, b) for b in range(3)), abs=1e-9)
+
+
+def test_the_interval_is_built_from_the_contexts_where_the_policy_differs():
+    """Lower end: the smallest single bound. Upper end: the smallest of bounds at a third of the tail each."""
+    t = experiment(faint=True)
+    picked = t.q.argmax(axis=1)
+    lows, highs = [], []
+    for b in range(3):
+        differs = picked != b
+        code = np.where(t.model == picked, 0, np.where(t.model == b, 1, 2))[differs]
+        both = experiment_only(("policy", "b"), code, t.outcome[differs], t.propensity[differs])
+        difference, share, rows = both.estimate[0] - both.estimate[1], differs.mean(), len(picked)
+        variance, df = np.diag(both.covariance), both.df
+        welch = variance.sum() ** 2 / (variance**2 / df).sum()
+        share_variance = share * (1 - share) / (rows - 1)
+        error = np.sqrt(share**2 * variance.sum() + (difference**2 + variance.sum()) * share_variance)
+        lows.append(share * difference - stats.t.ppf(0.975, welch) * error)
+        highs.append(share * difference + stats.t.ppf(1 - 0.025 / 3, welch) * error)
+    routing = routing_gain(t)
+    assert (routing.gain_low, routing.gain_high) == pytest.approx((min(lows), min(highs)), abs=1e-8)
+
+
+def test_shares_rows_and_plug_in_gain_describe_the_policy():
+    t = experiment()
+    routing, picked = routing_gain(t), t.q.argmax(axis=1)
+    assert routing.model_shares == pytest.approx([np.mean(picked == a) for a in range(3)])
+    assert routing.on_policy_rows == sum(picked == t.model)
+    assert routing.best_model_share == routing.model_shares[MODELS.index(routing.best)]
+    assert routing.plug_in_gain == pytest.approx(t.q.max(axis=1).mean() - t.q.mean(axis=0).max())
+
+
+def test_the_value_of_a_constant_policy_is_that_of_its_model():
+    t = experiment()
+    level = np.array([0.2, 0.7, 0.4])
+    routing = routing_gain(replace(t, q=np.tile(level, (90, 1)), prediction=level[t.model]))
+    alone = experiment_only(MODELS, t.model, t.outcome, t.propensity)
+    assert routing.value == pytest.approx(alone.estimate[1], abs=1e-9)
+    assert (routing.verdict, routing.model_shares) == ("one model", (0.0, 1.0, 0.0))
+    assert routing.gain == pytest.approx(min(0.0, alone.estimate[1] - np.delete(alone.estimate, 1).max()), abs=1e-9)
+    # The rule of three: the policy may differ on contexts outside the experiment.
+    assert routing.gain_low < routing.gain <= routing.gain_high <= 3.85 / 90
+
+
+def test_a_policy_that_no_row_follows_cannot_be_evaluated():
+    q = np.zeros((30, 3))
+    q[:, 2] = 1.0
+    q[:10, 0] = 2.0
+    routing = routing_gain(uniform(q, np.full(30, 1), np.linspace(0, 1, 30), np.zeros(30)))
+    assert routing.on_policy_rows == 0
+    assert np.isnan(routing.value)
+    assert (routing.value_low, routing.value_high) == (0.0, 1.0)
+    assert routing.verdict == "cannot tell"
+    assert (routing.gain_low, routing.gain_high) == pytest.approx((-1.0, 1.0), abs=0.55)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+def test_a_handful_of_rows_is_inconclusive(rows):
+    routing = routing_gain(experiment(3, rows))
+    assert routing.verdict != "route"
+    assert -1.0 <= routing.gain_low <= routing.gain_high <= 1.0
+    assert routing.gain_high - routing.gain_low > 0.5
+
+
+def test_a_router_that_is_clearly_right_is_recommended():
+    rng = np.random.default_rng(1)
+    right, model = rng.integers(0, 3, 300), rng.integers(0, 3, 300)
+    q = 0.2 + 0.6 * (right[:, None] == np.arange(3))
+    outcome = (rng.random(300) < q[np.arange(300), model]).astype(float)
+    routing = routing_gain(uniform(q, model, outcome, q[np.arange(300), model]))
+    assert routing.verdict == "route"
+    assert routing.gain_low < 0.4 < routing.gain_high  # 0.8 against 0.2 + 0.6 / 3
+
+
+def test_a_gain_below_the_minimum_means_one_model():
+    """Two models that are equal on every context, and hardly any noise: the gain is close to zero."""
+    rng = np.random.default_rng(2)
+    model, q = rng.integers(0, 3, 600), rng.random((600, 3))
+    q[:, 2] = -1.0
+    outcome = np.where(model == 2, 0.1, 0.6) + 0.001 * rng.normal(size=600)
+    routing = routing_gain(uniform(q, model, outcome, np.full(600, 0.5)))
+    assert routing.verdict == "one model"
+    assert routing.gain_high < routing.min_gain
+
+
+def test_the_summary_is_the_text_of_the_report():
+    routing = routing_gain(experiment())
+    assert routing.summary == routing_text(routing)
+
+
+def test_a_separate_policy_q_decides_the_policy_and_not_the_reward():
+    t = experiment()
+    policy_q = np.random.default_rng(8).random((90, 3))
+    routing = routing_gain(t, policy_q)
+    shares = np.bincount(policy_q.argmax(axis=1), minlength=3) / 90
+    assert routing.model_shares == pytest.approx(shares)
+    assert routing.plug_in_gain == routing_gain(t).plug_in_gain
+
+
+def test_a_cost_common_to_all_models_changes_only_the_value():
+    t = experiment()
+    free, costly = routing_gain(t), routing_gain(t, cost=np.full(3, 0.2))
+    assert bounds(costly) == pytest.approx(bounds(free))
+    assert costly.value == pytest.approx(free.value - 0.2)
+    assert costly.model_shares == free.model_shares
+
+
+def test_a_cost_changes_the_policy():
+    t = experiment()
+    assert routing_gain(t, cost=np.array([0.0, 5.0, 5.0])).model_shares == (1.0, 0.0, 0.0)
+    subsidized = routing_gain(t, cost=np.array([-0.3, 0.0, 0.0]))
+    shares = np.bincount((t.q + np.array([0.3, 0, 0])).argmax(axis=1), minlength=3) / 90
+    assert subsidized.model_shares == pytest.approx(shares)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(range(3)), st.integers(0, 1000))
+def test_the_order_of_models_and_rows_does_not_matter(order, seed):
+    t = experiment(seed, 40)
+    reordered = replace(t, q=t.q[:, order], model=np.argsort(order)[t.model])
+    shuffled = t.take(np.random.default_rng(seed).permutation(40))
+    first = routing_gain(t)
+    for other in (routing_gain(reordered), routing_gain(shuffled)):
+        assert (*bounds(other), other.value) == pytest.approx((*bounds(first), first.value), nan_ok=True, abs=1e-9)
+
+
+def test_copies_of_a_row_in_its_cluster_do_not_narrow_the_intervals():
+    t = experiment(5, 40)
+    once, twice = routing_gain(t), routing_gain(t.take(np.tile(np.arange(40), 2)))
+    assert bounds(twice) == pytest.approx(bounds(once), abs=0.02)
+    assert (twice.value_low, twice.value_high) == pytest.approx((once.value_low, once.value_high), abs=0.005)
+
+
+def test_a_weight_equals_that_many_copies_in_one_cluster():
+    t, weight = experiment(2), np.random.default_rng(0).integers(1, 4, 90)
+    weighted = routing_gain(replace(t, weight=weight * 1.0))
+    copied = routing_gain(t.take(np.repeat(np.arange(90), weight)))
+    assert bounds(weighted) == pytest.approx(bounds(copied), abs=1e-9)
+    for name in ("value", "value_low", "value_high", "plug_in_gain", "model_shares", "best_model_share"):
+        assert getattr(weighted, name) == pytest.approx(getattr(copied, name), abs=1e-9), name
+    assert weighted.gain != pytest.approx(routing_gain(t).gain, abs=1e-3)
+
+
+def test_wrong_input_is_refused():
+    t = experiment()
+    with pytest.raises(UsageError, match="level"):
+        routing_gain(t, level=95)
+    with pytest.raises(UsageError, match="cost"):
+        routing_gain(t, cost=np.array([1.0, 2.0]))
+    with pytest.raises(UsageError, match="policy_q must have"):
+        routing_gain(t, t.q[:, :2])
+    with pytest.raises(UsageError, match="policy_q has 89"):
+        routing_gain(t, t.q[1:])
+    with pytest.raises(EvidenceError, match="single"):
+        routing_gain(t.take(np.arange(1)))
+
+
+def covered(seed: int, visible_sd: float, rows: int) -> tuple[bool, bool]:
+    """Whether the interval contains the true gain, and whether it lies entirely above it.
+
+    The true values of the models are uniform around their means, and the policy is the argmax of them with noise. Its
+    true value is computed on a second, large sample to within 0.001.
+    """
+    rng = np.random.default_rng([9, seed])
+    many = 40_000
+    x = rng.uniform(-1, 1, (rows + many, 3))
+    q_true = np.array([0.55, 0.5, 0.45]) + visible_sd * x
+    q = q_true + 0.05 * rng.normal(size=q_true.shape)
+    picked = q.argmax(axis=1)[rows:]
+    gain = (q_true[np.arange(rows, rows + many), picked] - q_true[rows:, 0]).mean()
+    model = rng.integers(0, 3, rows)
+    outcome = (rng.random(rows) < q_true[np.arange(rows), model]).astype(float)
+    routing = routing_gain(uniform(q[:rows], model, outcome, q[np.arange(rows), model]))
+    return routing.gain_low <= gain <= routing.gain_high, routing.gain_low > gain
+
+
+def test_the_interval_covers_the_gain_in_few_studies():
+    """With exact 95 % coverage, fewer than 33 hits in 40 have probability 0.0007."""
+    assert sum(covered(seed, 0.3, 60)[0] for seed in range(40)) >= 33
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("visible_sd", "rows"), [(0.3, 60), (0.02, 60), (0.3, 300)])
+def test_the_interval_covers_the_gain(visible_sd, rows):
+    """Routing helps a lot, or not at all.
+
+    With exact 95 % coverage, 138 or fewer hits in 150 have probability 0.09; below 137 it is 0.03, below 135 it is
+    0.003. An interval entirely above the truth, which would recommend a useless router, has probability 2.5 %: more
+    than nine in 150 have probability 0.005.
+    """
+    results = np.array([covered(seed, visible_sd, rows) for seed in range(150)])
+    assert results[:, 0].sum() >= 135
+    assert results[:, 1].sum() <= 9

@@ -1,0 +1,105 @@
+"""Log bias and routing in plain English: one example per verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from deconfound.decide.routing import RoutingGain
+from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.value import LogBias, ModelBias
+
+BIAS = LogBias(
+    biases=(ModelBias("maple", 0.2, 0.1, 0.36), ModelBias("cedar", -0.2, -0.3, -0.1), ModelBias("oak", 0.0, -0.1, 0.1)),
+    overrated=("maple",),
+    underrated=("cedar",),
+    log_best_model="maple",
+    best_set=("cedar",),
+    rms_bias=0.124,
+    rms_relative_bias=0.12,
+    max_bias_bound=0.36,
+    level=0.95,
+    verdict="misleading",
+)
+
+ROUTING = RoutingGain(
+    models=("cedar", "oak"),
+    value=0.8,
+    value_low=0.7,
+    value_high=0.9,
+    best="cedar",
+    gain=0.05,
+    gain_low=0.01,
+    gain_high=0.09,
+    plug_in_gain=0.1,
+    model_shares=(0.6, 0.4),
+    best_model_share=0.6,
+    on_policy_rows=40,
+    min_gain=0.01,
+    level=0.95,
+    verdict="route",
+)
+
+
+def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
+    assert log_bias_text(BIAS) == (
+        'The log ranks "maple" first, but maple is not the best model. It overrates maple and underrates cedar. '
+        "RMS bias 0.12; upper bound for a single model 0.36."
+    )
+    without_names = replace(BIAS, overrated=(), underrated=())
+    assert log_bias_text(without_names) == (
+        'The log ranks "maple" first, but maple is not the best model. '
+        "RMS bias 0.12; upper bound for a single model 0.36."
+    )
+
+
+def test_a_biased_log_may_still_rank_the_best_model_first():
+    biased = replace(BIAS, verdict="biased", underrated=(), best_set=("maple",))
+    assert log_bias_text(biased) == (
+        'The log overrates maple. The model it ranks first, "maple", may still be the best. '
+        "RMS bias 0.12; upper bound for a single model 0.36."
+    )
+
+
+def test_no_detected_bias_comes_with_its_bound():
+    unbiased = replace(BIAS, verdict="no bias shown", overrated=(), underrated=(), rms_bias=0.0)
+    assert log_bias_text(unbiased) == ("No bias of the log was detected at 95 %; upper bound for a single model 0.36.")
+
+
+def test_models_without_an_estimate_are_named():
+    missing = (BIAS.biases[0], replace(BIAS.biases[1], estimate=np.nan), BIAS.biases[2])
+    assert log_bias_text(replace(BIAS, biases=missing)).endswith(" No bias could be estimated for cedar.")
+    inconclusive = replace(BIAS, biases=missing, verdict="cannot tell")
+    assert log_bias_text(inconclusive) == (
+        "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
+    )
+
+
+def test_each_routing_verdict_has_its_sentence():
+    assert routing_text(ROUTING) == (
+        'Routing pays: it gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090).'
+    )
+    assert routing_text(replace(ROUTING, verdict="one model")) == (
+        'Use "cedar" everywhere: routing gains less than 0.01 (95 % interval +0.010 to +0.090).'
+    )
+    assert routing_text(replace(ROUTING, verdict="one model", model_shares=(0.0, 1.0))) == (
+        'Routing adds nothing: "oak" is recommended on every context.'
+    )
+    inconclusive = replace(ROUTING, verdict="cannot tell")
+    assert routing_text(inconclusive) == (
+        'Inconclusive: routing gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090).'
+    )
+    for few in (replace(inconclusive, on_policy_rows=1), replace(inconclusive, on_policy_rows=1, gain=np.nan)):
+        assert routing_text(few) == (
+            "Inconclusive: 1 experiment row used the model that routing would choose. Randomize more contexts."
+        )
+
+
+def test_names_with_control_characters_stay_on_one_line():
+    name = "a\nb"
+    biased = replace(BIAS, overrated=(name,), log_best_model=name, biases=(ModelBias(name, np.nan, -1.0, 1.0),))
+    routing = replace(ROUTING, models=(name, "oak"), best=name)
+    for text in (log_bias_text(biased), routing_text(routing)):
+        assert "\n" not in text
+        assert r"a\nb" in text

@@ -1,0 +1,198 @@
+"""Doubly robust values with a tuned reward weight: a naive twin, limits, and the choice of the weight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from deconfound.design import FloatArray
+from deconfound.errors import UsageError
+from deconfound.value import ScoredExperiment, Values, direct, experiment_only, tuned_doubly_robust
+from deconfound.value.control_variate import MAX_REWARD_WEIGHT, POOLING_DF
+from deconfound.value.small_sample import EDGEWORTH_FACTOR, PRIOR_DF, PRIOR_DF_CREDIT
+from tests.support.experiments import MODELS, with_simple_design
+from tests.support.experiments import predicted_experiment as experiment
+
+
+def without_reward(data: ScoredExperiment) -> Values:
+    return experiment_only(MODELS, data.model, data.outcome, data.propensity, data.cluster, weight=data.weight)
+
+
+def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Estimate, covariance and degrees of freedom by loops over rows, clusters and models."""
+    rows, names = len(t.model), sorted(set(t.cluster.tolist()))
+    effective = t.weight.sum() ** 2 / (t.weight**2).sum()
+    contexts = effective + len(extra_q)
+    mean_q, estimate = np.zeros(3), np.zeros(3)
+    own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
+    squares, cubes, df, variance, skewed_df = (np.zeros(3) for _ in range(5))
+    groups = len(names) + len(extra_q)
+    for a in range(3):
+        inside = sum(t.weight[j] * t.q[j, a] for j in range(rows)) / t.weight.sum()
+        mean_q[a] = (effective * inside + sum(row[a] for row in extra_q)) / contexts
+        mine = [j for j in range(rows) if t.model[j] == a]
+        total = sum(t.weight[j] / t.propensity[j] for j in mine)
+        w = {j: t.weight[j] / t.propensity[j] / total for j in mine}
+        residual = {j: t.outcome[j] - reward_weight * t.prediction[j] for j in mine}
+        mean = sum(w[j] * residual[j] for j in mine)
+        estimate[a] = reward_weight * mean_q[a] + mean
+        for g, name in enumerate(names):
+            leverage = sum(w[j] for j in mine if t.cluster[j] == name)
+            centered = sum(w[j] * (residual[j] - mean) for j in mine if t.cluster[j] == name)
+            own[g, a] = centered / np.sqrt(1 - leverage)
+            at = [j for j in range(rows) if t.cluster[j] == name]
+            q_sum = sum(t.weight[j] / t.weight.sum() * effective / contexts * (t.q[j, a] - mean_q[a]) for j in at)
+            context[g, a] = q_sum * np.sqrt(groups / (groups - 1))
+            squares[a] += leverage**2
+            cubes[a] += leverage**3
+            df[a] += leverage**4
+        variance[a] = (own[:, a] ** 2).sum() / squares[a]
+        skew = ((own[:, a] ** 3).sum() / cubes[a]) ** 2 / variance[a] ** 3
+        df[a] = squares[a] ** 2 / df[a] - 1
+        own_part = df[a] / (df[a] + PRIOR_DF)
+        skewed_df[a] = 1 / (own_part * EDGEWORTH_FACTOR * skew / (df[a] + 1) + 1 / df[a])
+    shared = (df * variance).sum() / df.sum()
+    prior = np.minimum(PRIOR_DF, df.sum() - df)
+    moderated = (prior * shared + df * variance) / (prior + df)
+    influence = own * np.sqrt(np.minimum(moderated / variance, 1)) + reward_weight * context
+    covariance = influence.T @ influence + np.diag(np.maximum(moderated - variance, 0) * squares)
+    extra = np.zeros((3, 3))
+    for row in extra_q:
+        extra += np.outer(row - mean_q, row - mean_q) / contexts**2 * groups / (groups - 1)
+    covariance += reward_weight**2 * extra
+    one, other = moderated * squares, reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra))
+    welch = (one + other) ** 2 / (one**2 / (skewed_df + PRIOR_DF_CREDIT * prior) + other**2 / (groups - 1))
+    return estimate, covariance, welch
+
+
+@pytest.mark.parametrize("reward_weight", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("extra_contexts", [0, 25])
+def test_a_fixed_reward_weight_equals_a_naive_loop(reward_weight: float, extra_contexts: int) -> None:
+    t, extra_q = experiment(), np.random.default_rng(9).random((extra_contexts, 3))
+    estimate, covariance, df = naive(t, reward_weight, extra_q)
+    values = tuned_doubly_robust(t, extra_q=extra_q, reward_weight=reward_weight)
+    np.testing.assert_allclose(values.estimate, estimate, atol=1e-12)
+    np.testing.assert_allclose(values.covariance, covariance, atol=1e-12)
+    np.testing.assert_allclose(values.df, df, rtol=1e-10)
+
+
+def test_reward_weight_zero_equals_the_experiment_alone_to_the_last_bit() -> None:
+    t = experiment()
+    values, alone = tuned_doubly_robust(t, reward_weight=0.0), without_reward(t)
+    for one, other in ((values.estimate, alone.estimate), (values.covariance, alone.covariance)):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(values.interval(), alone.interval())
+
+
+def test_the_chosen_weight_minimizes_the_summed_variance() -> None:
+    """Few rows: nearly one weight for all, the minimum of a parabola through three naive variances."""
+    t = with_simple_design(experiment(rows=24))
+    rows = np.bincount(t.model, minlength=3)
+
+    def summed(reward_weight: float) -> float:
+        total = 0.0
+        for a in range(3):
+            mine = t.model == a
+            residual = t.outcome - reward_weight * t.prediction
+            own = mine * (residual - residual[mine].mean()) / rows[a] / np.sqrt(1 - 1 / rows[a])
+            context = reward_weight * (t.q[:, a] - t.q[:, a].mean()) / 24 * np.sqrt(24 / 23)
+            total += float(((own + context) ** 2).sum())
+        return total
+
+    curvature, slope, _ = np.polyfit([0.0, 1.0, 2.0], [summed(0.0), summed(1.0), summed(2.0)], 2)
+    best = -slope / (2 * curvature)
+    weight, df = tuned_doubly_robust(t).reward_weight, rows - 1
+    assert weight is not None
+    assert 0 < best < MAX_REWARD_WEIGHT
+    # Each model's own optimum counts df / (df + POOLING_DF), about a fifth here.
+    assert np.abs(weight - best).max() < 0.4 * (df / (df + POOLING_DF)).max() * best + 1e-9
+    pooled = (weight * (df + POOLING_DF)).sum() / (df + POOLING_DF).sum()
+    assert pooled == pytest.approx(best, rel=0.1)
+
+
+def test_each_model_gets_its_own_weight_where_rows_are_many() -> None:
+    """The reward is good for the first model, noise for the second and reversed for the third: never negative."""
+    t = with_simple_design(experiment(rows=3000))
+    q = np.column_stack([t.q[:, 0], np.random.default_rng(1).random(3000), 1 - t.q[:, 2]])
+    prediction = np.where(t.model == 0, t.prediction, q[np.arange(3000), t.model])
+    weight = tuned_doubly_robust(replace(t, q=q, prediction=prediction)).reward_weight
+    assert weight is not None
+    assert weight[0] > 0.4
+    assert 0 <= weight[1] < 0.1
+    assert weight[2] == 0
+
+
+@pytest.mark.parametrize("reward", ["noise", "reversed", "constant"])
+def test_a_useless_reward_does_not_widen_the_intervals(reward: str) -> None:
+    t = with_simple_design(experiment(rows=90))
+    rng = np.random.default_rng(3)
+    q = {"noise": rng.random((90, 3)), "reversed": 1 - t.q, "constant": np.full((90, 3), 0.4)}[reward]
+    prediction = q[np.arange(90), t.model] if reward != "reversed" else 1 - t.prediction
+    values = tuned_doubly_robust(replace(t, q=q, prediction=prediction))
+    assert values.reward_weight is not None
+    assert (values.reward_weight <= 0.05).all()
+    assert np.median(values.half_width()) <= np.median(without_reward(t).half_width())
+
+
+def test_a_good_reward_narrows_the_intervals_and_extra_contexts_narrow_them_further() -> None:
+    t = with_simple_design(experiment(rows=90))
+    extra_q = np.random.default_rng(5).random((5000, 3))
+    values, more = tuned_doubly_robust(t), tuned_doubly_robust(t, extra_q=extra_q)
+    assert (values.half_width() < 0.9 * without_reward(t).half_width()).all()
+    assert (more.half_width() < values.half_width()).all()
+
+
+def test_a_perfect_reward_leaves_only_the_error_of_the_contexts() -> None:
+    t = with_simple_design(experiment())
+    own = t.q[np.arange(60), t.model]
+    values = tuned_doubly_robust(replace(t, prediction=own, outcome=own), reward_weight=1.0)
+    np.testing.assert_allclose(values.standard_error, direct(MODELS, t.q).standard_error)
+    np.testing.assert_allclose(values.estimate, direct(MODELS, t.q).estimate)
+
+
+def test_a_constant_added_to_the_reward_changes_nothing() -> None:
+    t = experiment()
+    values = tuned_doubly_robust(t)
+    raised = tuned_doubly_robust(replace(t, q=t.q + 0.3, prediction=t.prediction + 0.3))
+    np.testing.assert_allclose(raised.estimate, values.estimate)
+    np.testing.assert_allclose(raised.covariance, values.covariance, atol=1e-15)
+
+
+def test_zero_weights_leave_rows_out_and_the_scale_of_weights_does_not_matter() -> None:
+    t = experiment()
+    zeroed = replace(t, weight=np.where(np.arange(60) < 30, t.weight, 0.0))
+    first_half = tuned_doubly_robust(t.take(np.arange(30)), reward_weight=0.8)
+    np.testing.assert_allclose(tuned_doubly_robust(zeroed, reward_weight=0.8).estimate, first_half.estimate)
+    scaled = tuned_doubly_robust(replace(t, weight=5 * t.weight))
+    np.testing.assert_allclose(scaled.covariance, tuned_doubly_robust(t).covariance, atol=1e-15)
+
+
+def test_a_single_row_or_cluster_gives_infinite_variances() -> None:
+    t = experiment()
+    one_row = tuned_doubly_robust(t.take(np.arange(1)))
+    one_cluster = tuned_doubly_robust(replace(t, cluster=np.zeros(60, dtype=np.int64)))
+    for values in (one_row, one_cluster):
+        assert values.interval().tolist() == [[0.0, 1.0]] * 3
+        assert set(values.best_set()) == set(MODELS)
+
+
+def test_rows_of_uncompared_models_do_not_affect_the_experiment_alone() -> None:
+    t = with_simple_design(experiment())
+    t = replace(t, propensity=experiment().propensity)
+    others = replace(t, model=np.where(np.arange(60) < 20, -1, t.model))
+    values, rest = tuned_doubly_robust(others, reward_weight=0.0), without_reward(t.take(np.arange(20, 60)))
+    np.testing.assert_allclose(values.estimate, rest.estimate)
+    np.testing.assert_allclose(values.covariance, rest.covariance)
+
+
+def test_a_wrong_reward_weight_or_extra_q_is_refused() -> None:
+    t = experiment()
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(UsageError, match="reward_weight"):
+            tuned_doubly_robust(t, reward_weight=wrong)
+    with pytest.raises(UsageError, match="extra_q must have"):
+        tuned_doubly_robust(t, extra_q=np.ones((4, 2)))
+    with pytest.raises(UsageError, match="extra_q contains NaN"):
+        tuned_doubly_robust(t, extra_q=np.full((4, 3), np.nan))
