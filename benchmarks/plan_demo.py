@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 import deconfound as dc
-from deconfound.demo import make_demo
-from deconfound.demo.study import Demo, Sizes
+from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.design import FloatArray
 from deconfound.plan import load_log_and_replay, plan
 

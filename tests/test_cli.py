@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
-from deconfound.demo import make_demo
-from deconfound.demo.study import Sizes
+from deconfound.demo import Sizes, make_demo
 from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
 from tests.support.broken_files import Broken, make_all
 

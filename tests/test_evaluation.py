@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import deconfound as dc
 from deconfound.crossfit import cross_fit
-from deconfound.demo import make_demo
-from deconfound.demo.study import Demo, Sizes
+from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.reward import FAMILIES, Cvci, ExpOnly

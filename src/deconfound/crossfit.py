@@ -26,8 +26,8 @@ TEXT_ONLY = 0.0
 BALANCE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 """Penalties of the experiment-only ridge that compares the balances; each balance is judged at its best."""
 
-BOOTSTRAP_REFITS, BOOTSTRAP_REFITS_THOROUGH = 20, 200
-"""Bootstrap refits behind the margins' intervals and the stability of weights, usually and on request."""
+BOOTSTRAP_REFITS = 20
+"""Bootstrap refits behind the margins' intervals and the stability of weights, unless another number is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ def cross_fit(
     rows = len(material.trial.outcome)
     if isinstance(family, Auto):
         surface_share = TEXT_ONLY
-        progress("weighing the sources", 0.0)
+        progress("fitting variance components", 0.0)
         family = settled(family, material.sources(surface_share))
     cuts = _cuts(material, folds, seed)
     subsets = [cut.train for cut in cuts] if family.learns_from_experiment else []
     fitter = _Fitter(material, family, seed, surface_share, progress)
     progress(f"tuning {family.name}", 0.0)
     *parts, final = fitter.fit([*subsets, np.arange(rows)])
-    progress("replaying", 0.0)
+    progress("scoring replayed outputs", 0.0)
     q, prediction, everywhere = _out_of_fold(material, cuts, parts or [final] * len(cuts))
     samples = fitter.samples(bootstrap_fits)
     refits = fitter.refits(final, samples) if family.learns_from_experiment else ()
@@ -150,7 +150,7 @@ class _Fitter(Generic[F]):
         """Rewards of resampled experiments, hyperparameters kept."""
         found = []
         for number, sample in enumerate(samples):
-            self.progress("refitting", number / len(samples))
+            self.progress("fitting bootstrap replicates", number / len(samples))
             found.append(self.prepared(final.surface_share).fit(final.tuned.estimator, sample))
         return tuple(found)
 

@@ -1,4 +1,4 @@
-"""Evidence from a pilot: a few randomized rows and a reward that has not seen their outcomes."""
+"""Estimate plan inputs from a pilot: a few randomized rows with out-of-fold reward predictions."""
 
 from __future__ import annotations
 
@@ -13,130 +13,116 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding
-from deconfound.formatting import join_names, pluralize
+from deconfound.formatting import pluralize
 from deconfound.linalg import one_blas_thread
-from deconfound.plan.beliefs import believed
-from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
-from deconfound.plan.widths import choice_cost
+from deconfound.plan.forecast import tuning_inflation
+from deconfound.plan.inputs import MIN_TOTAL_DF, PlanInputs, ResidualShape, posterior_values, variance_factor_interval
 from deconfound.progress import Progress
 from deconfound.reward import Auto, Family
 from deconfound.value import tuned_doubly_robust
 from deconfound.value.small_sample import ROUNDING, Shares, moderated, skewness
 
 FOLDS = 5  # as in ``evaluate``
-THIN = 10  # rows a model below which a pilot is warned of: its variances are then known to a factor of two
 
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """An experiment as arrays: what ``powered`` takes."""
+    """An experiment as arrays, in the order of the arguments of ``tuned_doubly_robust``."""
 
     q: FloatArray  # (n, k)
     model: IntArray  # (n,)
     outcome: FloatArray  # (n,)
-    prediction: FloatArray  # (n,)
+    prediction: FloatArray  # (n,) out of fold
     propensity: FloatArray | None = None  # (n,)
     cluster: IntArray | None = None  # (n,)
 
 
-def from_study(study: Study, family: Family | None, seed: int, progress: Progress) -> Evidence:
-    """Cross-fit a reward as ``evaluate`` does and see what it leaves unexplained."""
+def inputs_from_study(study: Study, family: Family | None, seed: int, progress: Progress) -> PlanInputs:
+    """Cross-fit a reward as ``evaluate`` does and estimate what it leaves unexplained."""
     with one_blas_thread():
         progress("reading texts", 0.0)
-        material = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
-        fitted = cross_fit(material, family or Auto(), FOLDS, seed, None, progress)
-    trial = material.trial
+        arrays = StudyArrays.of(study, FeatureSpec(source="text" if study.has_text else "columns"))
+        fitted = cross_fit(arrays, family or Auto(), FOLDS, seed, None, progress)
+    trial = arrays.trial
     pilot = Pilot(fitted.q, trial.model, trial.outcome, fitted.prediction, trial.propensity, trial.cluster)
-    return from_pilot(study.models, pilot, study.experiment.source)
+    return inputs_from_pilot(study.models, pilot, study.experiment.source)
 
 
-def from_pilot(models: Sequence[str], pilot: Pilot, source: str = "pilot") -> Evidence:
-    """Variances of a row from those of the pilot's values.
+def inputs_from_pilot(models: Sequence[str], pilot: Pilot, source_name: str = "pilot") -> PlanInputs:
+    """Row variances from the variances of the pilot's values.
 
-    They are moderated as in the estimator, so that five equal outcomes do not promise a variance of zero, and charged
-    for the power that was chosen on the same rows.
+    They are moderated as in the estimator, so that five equal outcomes do not imply a variance of zero, and inflated
+    because the reward's weight was chosen on the same rows.
     """
     count = len(models)
     values = tuned_doubly_robust(
         models, pilot.q, pilot.model, pilot.outcome, pilot.prediction, pilot.propensity, pilot.cluster
     )
-    heavy = np.ones(len(pilot.model)) if pilot.propensity is None else 1 / pilot.propensity
-    shares = Shares.of(pilot.model, count, heavy, pilot.cluster)
-    drawn = np.bincount(pilot.model, minlength=count)[:count]
+    weight = np.ones(len(pilot.model)) if pilot.propensity is None else 1 / pilot.propensity
+    shares = Shares.of(pilot.model, count, weight, pilot.cluster)
+    rows = np.bincount(pilot.model, minlength=count)[:count]
     outcome, prediction = shares.influence(pilot.outcome), shares.influence(pilot.prediction)
-    if shares.df.sum() < FEWEST_FREEDOM or np.abs(outcome).max() < ROUNDING:
-        raise EvidenceError(
-            f"{source}: {pluralize(len(pilot.model), 'row')} of {pluralize(count, 'model')} do not vary: "
-            f"it takes {FEWEST_FREEDOM} independent rows beyond the first of each model, and outcomes that vary. "
-            "Randomize more contexts, leave --experiment out, or give --models N and --spread S instead of files."
-        )
-    power = np.zeros(count) if values.power is None else values.power
-    residual = outcome - power * prediction
+    if shares.df.sum() < MIN_TOTAL_DF or np.abs(outcome).max() < ROUNDING:
+        raise EvidenceError(_too_little(source_name, len(pilot.model), count))
+    reward_weight = np.zeros(count) if values.power is None else values.power
+    residual = outcome - reward_weight * prediction
     with np.errstate(divide="ignore", invalid="ignore"):
-        independent = np.where(shares.blind, 1.0, np.minimum((shares.df + 1) / drawn, 1.0))
-    plain = _row_variance(shares, outcome, independent)
-    left = _row_variance(shares, residual, independent) * (choice_cost(shares.df) if power.any() else 1.0)
-    helped = bool(power.any()) and left.sum() < plain.sum()
-    return Evidence(
+        effective_row_share = np.where(shares.blind, 1.0, np.minimum((shares.df + 1) / rows, 1.0))
+    without = _row_variance(shares, outcome, effective_row_share)
+    inflation = tuning_inflation(shares.df) if reward_weight.any() else 1.0
+    tuned = _row_variance(shares, residual, effective_row_share) * inflation
+    reward_helps = bool(reward_weight.any()) and tuned.sum() < without.sum()
+    shape = _residual_shape(shares, residual if reward_helps else outcome)
+    return PlanInputs(
         models=tuple(models),
-        outcome=plain,
-        row=np.minimum(left, plain) if helped else plain,
-        context=_context(pilot, shares, power) if helped else np.zeros((count, count)),
-        excess=np.full(count, _excess(shares, residual if helped else outcome)),
-        skew=np.full(count, _skew(shares, residual if helped else outcome)),
-        independent=independent,
-        **believed(values.estimate, values.covariance),
-        variance_range=believable(float(shares.df.sum()), float(plain.mean())),
+        outcome_variance=without,
+        residual_variance=np.minimum(tuned, without) if reward_helps else without,
+        context_covariance=_context_covariance(pilot, shares, reward_weight)
+        if reward_helps
+        else np.zeros((count,) * 2),
+        excess_kurtosis=np.full(count, shape.excess_kurtosis),
+        squared_skewness=np.full(count, shape.squared_skewness),
+        effective_row_share=effective_row_share,
+        prior=posterior_values(values.estimate, values.covariance),
+        variance_factor_interval=variance_factor_interval(float(shares.df.sum()), float(without.mean())),
         source="pilot",
-        rows=len(pilot.model),
-        findings=_thin(models, drawn, source),
+        source_name=source_name,
+        rows_per_model=tuple(int(n) for n in rows),
+        pilot_rows=len(pilot.model),
     )
 
 
-def _row_variance(shares: Shares, influence: FloatArray, independent: FloatArray) -> FloatArray:
-    """Variance of the mean times the rows it came from (k,); a model without rows gets what the others share."""
+def _too_little(source_name: str, rows: int, models: int) -> str:
+    return (
+        f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')} are too few or have constant "
+        f"outcomes. A plan needs varying outcomes and {MIN_TOTAL_DF} independent rows beyond the first of each model. "
+        "Randomize more contexts, leave --experiment out, or give --models N and --outcome-sd S instead of files."
+    )
+
+
+def _row_variance(shares: Shares, influence: FloatArray, effective_row_share: FloatArray) -> FloatArray:
+    """Variance of a mean times its number of rows (k,); a model without rows gets the pooled variance."""
     own = moderated(shares, influence, still=False)
-    size = np.where(shares.blind, 1.0, shares.size)
-    return np.asarray(((own.influence**2).sum(axis=0) + own.extra) / size / independent)
+    inverse_rows = np.where(shares.blind, 1.0, shares.size)
+    return np.asarray(((own.influence**2).sum(axis=0) + own.extra) / inverse_rows / effective_row_share)
 
 
-def _context(pilot: Pilot, shares: Shares, power: FloatArray) -> FloatArray:
-    """Covariance over contexts of power * q, and on the diagonal twice what it shares with the model's own residual."""
-    steered = power * pilot.q
-    found = np.atleast_2d(np.cov(steered.T))
+def _context_covariance(pilot: Pilot, shares: Shares, reward_weight: FloatArray) -> FloatArray:
+    """Covariance over contexts of reward_weight * q; the diagonal adds twice its covariance with the own residual."""
+    weighted_q = reward_weight * pilot.q
+    covariance = np.atleast_2d(np.cov(weighted_q.T))
     for a in np.flatnonzero(~shares.blind):
-        share = shares.share[:, a]
-        residual = pilot.outcome - power[a] * pilot.prediction
-        with_context = share @ (residual * steered[:, a]) - (share @ residual) * (share @ steered[:, a])
-        found[a, a] += 2 * with_context
-    return found
+        row_weight = shares.share[:, a]
+        residual = pilot.outcome - reward_weight[a] * pilot.prediction
+        product = row_weight @ (residual * weighted_q[:, a])
+        covariance[a, a] += 2 * (product - (row_weight @ residual) * (row_weight @ weighted_q[:, a]))
+    return covariance
 
 
-def _excess(shares: Shares, influence: FloatArray) -> float:
-    """Excess kurtosis of residuals, averaged over models by what they know; at least 0."""
-    seen = ~shares.blind & ((influence**2).sum(axis=0) > ROUNDING)
-    if not seen.any():
-        return 0.0
-    fourth = (influence[:, seen] ** 4).sum(axis=0) / (shares.held[:, seen] ** 4).sum(axis=0)
-    second = (influence[:, seen] ** 2).sum(axis=0) / shares.size[seen]
-    return max(float(np.average(fourth / second**2 - 3, weights=np.maximum(shares.df[seen], ROUNDING))), 0.0)
-
-
-def _skew(shares: Shares, influence: FloatArray) -> float:
-    """Squared skewness of residuals, averaged in the same way."""
-    seen = ~shares.blind & ((influence**2).sum(axis=0) > ROUNDING)
-    if not seen.any():
-        return 0.0
-    known = np.maximum(shares.df[seen], ROUNDING)
-    return float(np.average(skewness(shares, influence)[seen], weights=known))
-
-
-def _thin(models: Sequence[str], drawn: IntArray, source: str) -> tuple[Finding, ...]:
-    few = [f"{name}: {n}" for name, n in zip(models, drawn.tolist(), strict=True) if n < THIN]
-    if not few:
-        return ()
-    message = (
-        f"{source}: fewer than {pluralize(THIN, 'row')} of {join_names(few)}; variances lean on those of other models."
-    )
-    return (Finding("thin pilot", "warn", message, "Plan again when more rows are in."),)
+def _residual_shape(shares: Shares, influence: FloatArray) -> ResidualShape:
+    """Moments of the residuals, models weighted by their degrees of freedom."""
+    varies = ~shares.blind & ((influence**2).sum(axis=0) > ROUNDING)
+    fourth = (influence[:, varies] ** 4).sum(axis=0) / (shares.held[:, varies] ** 4).sum(axis=0)
+    second = (influence[:, varies] ** 2).sum(axis=0) / shares.size[varies]
+    weight = np.maximum(shares.df[varies], ROUNDING)
+    return ResidualShape.average(fourth / second**2, skewness(shares, influence)[varies], weight)
