@@ -202,7 +202,7 @@ def test_a_study_without_text_is_evaluated_on_its_columns(demo):
     bare = {}
     for name in ("log", "experiment", "replay"):
         table = getattr(demo, name)
-        marks = demo.q(table)
+        marks = demo.true_reward(table)
         keep = [c for c in table.column_names if c not in ("context", "output")]
         table = table.select(keep).append_column("feature_mark", pa.array(marks))
         bare[name] = table.append_column("feature_noise", pa.array(rng.standard_normal(len(marks))))

@@ -64,8 +64,9 @@ class TruthComparison:
 
 def comparison_text(comparison: TruthComparison) -> str:
     """Three sentences and a table with one row per model."""
-    level = format_percent(comparison.level)
-    legend = f"In brackets: {level} intervals. RMSE: root mean squared error over the models."
+    legend = (
+        f"In brackets: {format_percent(comparison.level)} intervals. RMSE: root mean squared error over the models."
+    )
     return "\n\n".join([wrap_lines(_narrative(comparison)), _table(comparison), legend])
 
 
@@ -74,18 +75,18 @@ def _narrative(comparison: TruthComparison) -> str:
     level = format_percent(comparison.level)
     return "\n".join(
         [
-            f"The raw log ranks {log.best} first. Its true rank is {log.true_rank} of {len(comparison.truth)}.",
-            f"The experiment alone ranks {experiment.best} first; {_rivals(experiment, level)}.",
-            f"Log, experiment and replay together rank {evaluation.best} first; {_rivals(evaluation, level)}.",
+            f"The raw log ranks {log.best} first; its true rank is {log.true_rank} of {len(comparison.truth)}.",
+            f"The experiment alone ranks {experiment.best} first; {_rivals(experiment)} ({level} confidence).",
+            f"Log, experiment and replay rank {evaluation.best} first; {_rivals(evaluation)} ({level} confidence).",
             f"The truly best model is {next(iter(comparison.truth))}.",
         ]
     )
 
 
-def _rivals(estimate: Estimate, level: str) -> str:
-    if not estimate.rivals:
-        return f"no other model can be the best at {level} confidence"
-    return f"at {level} confidence the best may also be {join_names(estimate.rivals)}"
+def _rivals(estimate: Estimate) -> str:
+    return (
+        f"{join_names(estimate.rivals)} may also be the best" if estimate.rivals else "no other model can be the best"
+    )
 
 
 def _table(comparison: TruthComparison) -> str:

@@ -27,7 +27,7 @@ InputSource: TypeAlias = Literal["pilot", "log", "assumed"]
 
 @dataclass(frozen=True, slots=True)
 class ValuePrior:
-    """Normal distribution of the models' true values, as known before the planned experiment."""
+    """Normal distribution of the models' true values, before the planned experiment."""
 
     mean: FloatArray  # (k,)
     covariance: FloatArray  # (k, k)
@@ -116,8 +116,8 @@ class AssumedInputs:
             raise UsageError(f"--models must be at least 2, not {self.models}: a comparison needs two models.")
         if not 0.0 < self.outcome_sd <= MAX_OUTCOME_SD:
             raise UsageError(
-                f"--outcome-sd must be above 0 and at most {MAX_OUTCOME_SD}, the largest standard deviation of outcomes "
-                f"in [0, 1], not {self.outcome_sd:g}. Yes/no outcomes with 80 % successes have 0.4."
+                f"--outcome-sd must be above 0 and at most {MAX_OUTCOME_SD}, the largest that outcomes in [0, 1] can "
+                f"have, not {self.outcome_sd:g}. Yes/no outcomes with 80 % successes have 0.4."
             )
         if not 0.0 <= self.reward_r2 < 1.0:
             raise UsageError(f"--reward-r2 must be at least 0 and below 1, not {self.reward_r2:g}.")

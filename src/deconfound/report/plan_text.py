@@ -28,7 +28,7 @@ HEADINGS = ("rows per model", "total rows", "interval width", "P(best selected)"
 
 def plan_text(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], *, show_bars: bool) -> str:
     """The answer first, then the table, then what it is based on."""
-    parts = ["\n".join(_answer(plan, answer) for answer in answers) or _overview(plan, rows)]
+    parts = [_answer(plan, answer) for answer in answers] or [_overview(plan, rows)]
     parts += [_table(rows), _assumptions(plan.inputs)]
     if show_bars:
         parts.append(_width_bars(rows))
@@ -88,7 +88,9 @@ def plan_findings(inputs: PlanInputs) -> tuple[Finding, ...]:
     if not sparse:
         return (no_pilot,)
     few = f"{inputs.source_name}: fewer than {MIN_ROWS_PER_MODEL} log rows for {sparse}."
-    return no_pilot, Finding("models without log rows", "warn", few, "Their variance is assumed to equal the others'.")
+    return no_pilot, Finding(
+        "models without log rows", "warn", few, "Their variance is assumed to equal that of the other models."
+    )
 
 
 def _answer_document(answer: RequiredRows) -> dict[str, Any]:
@@ -124,11 +126,10 @@ def _answer(plan: Plan, answer: RequiredRows) -> str:
         "regret": f"For an expected regret of at most {target:g}",
     }[answer.goal.kind]
     total = pluralize(answer.expected.total_rows, "randomized row")
-    low, high = (f"more than {MAX_ROWS:,}" if n is None else f"{n:,}" for n in (answer.low, answer.high))
-    lines = [
-        f"{purpose} you need {total}: {_rows_per_model(plan, answer)}.",
-        f"Plausible range {low} to {high} rows, because the variance is itself uncertain.",
-    ]
+    lines = [f"{purpose} you need {total}: {_rows_per_model(plan, answer)}."]
+    if answer.low != answer.high:
+        low, high = (f"more than {MAX_ROWS:,}" if n is None else f"{n:,}" for n in (answer.low, answer.high))
+        lines.append(f"Plausible range {low} to {high} rows, because the variance is itself uncertain.")
     if answer.allocation == "optimal":
         lines.append(_allocation_saving(plan, answer))
     widest = int(answer.expected.widths.argmax())
