@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.checks import Case
-from deconfound.demo.study import make_cases
+from deconfound.demo.demo_study import make_cases
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import Assignment, one_of_each, repeats_within
 from deconfound.diagnose.context_blocks import text_blocks

@@ -1,4 +1,4 @@
-"""The demo as a whole: time and memory of all six families, and how often the answer is right over seeds.
+"""The demo as a whole: run time and memory, and how often the evaluation is right over seeds.
 
     python -m benchmarks.evaluation            # both
     python -m benchmarks.evaluation --seeds 20 # fewer seeds
@@ -25,20 +25,20 @@ from deconfound.metrics import rmse
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One seed: who came first by each source, and how far the values were off."""
+    """One seed: the best model by each source, and the errors of the values."""
 
     seed: int
-    best: str
+    truth: str
     log: str
     experiment: str
-    together: str
-    error_experiment: float
-    error_together: float
+    evaluation: str
+    rmse_experiment: float
+    rmse_evaluation: float
     covered: int
     models: int
 
 
-def one(seed: int) -> Outcome:
+def evaluate_seed(seed: int) -> Outcome:
     demo = make_demo(seed)
     result = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay))
     low, high = result.values.interval().T
@@ -55,29 +55,29 @@ def one(seed: int) -> Outcome:
     )
 
 
-def trust(study: dc.Study) -> None:
-    """What checks, intervals, routing, calibration and alarm add to the fits of `auto` on the demo."""
-    runs = [stages(study) for _ in range(3)]
-    best = min(runs, key=lambda run: sum(run.values()))
-    checks = sum(seconds for stage, seconds in best.items() if stage.startswith(("checking", "looking")))
-    whole, values = sum(best.values()), best["comparing the models"]
-    print(f"auto on the demo: {whole:.2f} s of processor time, of which {checks:.2f} s all checks,")
-    print(f"  {values:.2f} s intervals, routing, calibration and alarm; the rest reads texts and fits rewards")
+def time_stages(study: dc.Study) -> None:
+    """Print the processor time of checks and estimation within `auto` on the demo."""
+    runs = [seconds_by_stage(study) for _ in range(3)]
+    fastest = min(runs, key=lambda run: sum(run.values()))
+    checks = sum(seconds for stage, seconds in fastest.items() if stage.startswith(("checking", "looking")))
+    total, values = sum(fastest.values()), fastest["comparing models"]
+    print(f"auto on the demo: {total:.2f} s of processor time; checks {checks:.2f} s,")
+    print(f"  intervals, routing, calibration and log bias {values:.2f} s; the rest reads texts and fits rewards")
 
 
-def stages(study: dc.Study) -> dict[str, float]:
-    """Processor time of each stage that `evaluate` tells of."""
-    marks = [("start", process_time())]
-    dc.evaluate(study, progress=lambda stage, _: marks.append((stage, process_time())))
-    marks.append(("end", process_time()))
-    spent: dict[str, float] = {}
-    for (stage, begun), (_, ended) in pairwise(marks):
-        spent[stage] = spent.get(stage, 0.0) + ended - begun
-    return spent
+def seconds_by_stage(study: dc.Study) -> dict[str, float]:
+    """Processor time of each progress stage of `evaluate`."""
+    times = [("start", process_time())]
+    dc.evaluate(study, progress=lambda stage, _: times.append((stage, process_time())))
+    times.append(("end", process_time()))
+    seconds: dict[str, float] = {}
+    for (stage, start), (_, end) in pairwise(times):
+        seconds[stage] = seconds.get(stage, 0.0) + end - start
+    return seconds
 
 
-def families(study: dc.Study) -> None:
-    """Time and peak memory of `evaluate` with all six families on the demo."""
+def time_families(study: dc.Study) -> None:
+    """Print time and peak memory of all six families on the demo."""
     wall, cpu = perf_counter(), process_time()
     dc.evaluate_families(study)
     wall, cpu = perf_counter() - wall, process_time() - cpu
@@ -85,38 +85,38 @@ def families(study: dc.Study) -> None:
     print(f"all six families on the demo: {wall:.1f} s ({cpu:.1f} s of processor time), peak memory {peak:.2f} GiB")
 
 
-def seeds(count: int, workers: int) -> None:
-    """How often the log's favourite and the evaluation's are the truly best model."""
+def run_seeds(count: int, workers: int) -> None:
+    """Print how often each source ranks the truly best model first, and the errors of the values."""
     with ProcessPoolExecutor(workers) as pool:
         outcomes = []
-        for outcome in pool.map(one, range(1, count + 1)):
+        for outcome in pool.map(evaluate_seed, range(1, count + 1)):
             outcomes.append(outcome)
             sys.stderr.write(f"\r{len(outcomes)} of {count} seeds")
     sys.stderr.write("\n")
-    for name in ("log", "experiment", "together"):
-        right = sum(getattr(outcome, name) == outcome.best for outcome in outcomes)
-        print(f"best model first by {name:<10}: {right} of {count} seeds")
-    both = sum(o.log != o.best and o.together == o.best for o in outcomes)
-    print(f"log wrong and evaluation right: {both} of {count} seeds")
-    for name in ("experiment", "together"):
-        errors = np.array([getattr(outcome, f"error_{name}") for outcome in outcomes])
-        spread = errors.std() / np.sqrt(count)
-        print(f"error of the values, {name:<10}: {errors.mean():.4f} ± {spread:.4f}")
+    for name in ("log", "experiment", "evaluation"):
+        right = sum(getattr(outcome, name) == outcome.truth for outcome in outcomes)
+        print(f"truly best model first by {name:<10}: {right} of {count} seeds")
+    corrected = sum(o.log != o.truth and o.evaluation == o.truth for o in outcomes)
+    print(f"log wrong and evaluation right: {corrected} of {count} seeds")
+    for name in ("experiment", "evaluation"):
+        errors = np.array([getattr(outcome, f"rmse_{name}") for outcome in outcomes])
+        print(f"RMSE of the values, {name:<10}: {errors.mean():.4f} ± {errors.std() / np.sqrt(count):.4f}")
     covered, total = sum(o.covered for o in outcomes), sum(o.models for o in outcomes)
-    print(f"95 % intervals that hold the truth: {covered} of {total} ({covered / total:.1%})")
+    print(f"95 % intervals that cover the truth: {covered} of {total} ({covered / total:.1%})")
 
 
 def main() -> None:
+    """Time the demo, then evaluate other seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
     demo = make_demo(0)
     study = dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay)
-    trust(study)
-    families(study)
+    time_stages(study)
+    time_families(study)
     if arguments.seeds:
-        seeds(arguments.seeds, arguments.workers)
+        run_seeds(arguments.seeds, arguments.workers)
 
 
 if __name__ == "__main__":

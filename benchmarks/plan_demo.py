@@ -1,9 +1,9 @@
-"""Does a plan from files come true? Planned against realised widths on the demo, texts, fits and all.
+"""Are plans from files realized? Planned and realized interval widths on demo studies, with real texts and fits.
 
     python -m benchmarks.plan_demo --seeds 20
 
-Each seed is another study of the demo's kind. Its experiment is planned from log and replay alone, and from a pilot of
-20 rows a model; then it is run with 10, 60 and 120 rows a model and evaluated as a user would.
+Each seed gives another demo study. Its experiment is planned from log and replay alone, and from a pilot of 20 rows
+per model. Then it is evaluated with 10, 60 and 120 rows per model.
 """
 
 from __future__ import annotations
@@ -17,59 +17,55 @@ import numpy as np
 import pyarrow.compute as pc
 
 import deconfound as dc
-from deconfound.demo import make_demo
-from deconfound.demo.study import Demo, Sizes
+from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.design import FloatArray
 from deconfound.plan import load_log_and_replay, plan
+from deconfound.plan.forecast import root_mean_square
 
-PILOT = 20  # rows a model
-SIZES = (10, 60, 120)  # rows a model
+PILOT_ROWS = 20  # per model
+ROWS = (10, 60, 120)  # per model
 SOURCES = ("log and replay", "pilot")
 
 
-def one(seed: int) -> FloatArray:
-    """Root mean square width over models (sizes, [from the log, from a pilot, realised])."""
+def widths(seed: int) -> FloatArray:
+    """Root mean square width over models: planned from the log, from a pilot, and realized (sizes, 3)."""
     count = len(make_demo(0).models)
-    largest = max(SIZES) * count
+    largest = max(ROWS) * count
     demo = make_demo(seed, sizes=Sizes(experiment_contexts=largest, experiment_people=largest // 2))
-    plans = (plan(load_log_and_replay(log=demo.log, replay=demo.replay)), plan(_study(demo, PILOT * count)))
-    found = []
-    for rows in SIZES:
+    plans = (plan(load_log_and_replay(log=demo.log, replay=demo.replay)), plan(_study(demo, PILOT_ROWS * count)))
+    table = []
+    for rows in ROWS:
         low, high = dc.evaluate(_study(demo, rows * count)).values.interval().T
-        found.append([*(_size(made.at(rows).width) for made in plans), _size(high - low)])
-    return np.array(found)
+        table.append([*(one.at(rows).rms_width for one in plans), root_mean_square(high - low)])
+    return np.array(table)
 
 
 def _study(demo: Demo, rows: int) -> dc.Study:
-    """The first so many rows of the experiment, with the replay of their contexts alone."""
+    """The first rows of the experiment, with the replay of their contexts only."""
     experiment = demo.experiment.slice(0, rows)
-    mine = pc.is_in(demo.replay["context_id"], value_set=experiment["context_id"].combine_chunks())
-    return dc.load(log=demo.log, experiment=experiment, replay=demo.replay.filter(mine))
-
-
-def _size(width: FloatArray) -> float:
-    return float(np.sqrt((width**2).mean()))
+    replayed = pc.is_in(demo.replay["context_id"], value_set=experiment["context_id"].combine_chunks())
+    return dc.load(log=demo.log, experiment=experiment, replay=demo.replay.filter(replayed))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print planned over realised for every size."""
+    """Print planned over realized width for every size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args(arguments)
-    found = []
-    with ProcessPoolExecutor(given.workers) as pool:
-        for widths in pool.map(one, range(1, given.seeds + 1)):
-            found.append(widths)
-            sys.stderr.write(f"\r{len(found)} of {given.seeds} studies")
+    parsed = parser.parse_args(arguments)
+    finished = []
+    with ProcessPoolExecutor(parsed.workers) as pool:
+        for table in pool.map(widths, range(1, parsed.seeds + 1)):
+            finished.append(table)
+            sys.stderr.write(f"\r{len(finished)} of {parsed.seeds} studies")
     sys.stderr.write("\n")
-    table = np.array(found)  # (seeds, sizes, 3)
-    print(f"{given.seeds} studies; planned width over the median realised one: median, and lowest to highest plan")
-    for at, rows in enumerate(SIZES):
-        realised = np.median(table[:, at, -1])
-        for source, planned in zip(SOURCES, table[:, at, :-1].T / realised, strict=True):
-            spread = f"{planned.min():.2f} to {planned.max():.2f}"
-            print(f"{rows:4d} rows a model, from {source:14s}  {np.median(planned):.3f}  ({spread})")
+    tables = np.array(finished)  # (seeds, sizes, 3)
+    print(f"{parsed.seeds} studies; planned width / median realized width: median (lowest to highest plan)")
+    for size, rows in enumerate(ROWS):
+        realized = np.median(tables[:, size, -1])
+        for source, ratio in zip(SOURCES, tables[:, size, :-1].T / realized, strict=True):
+            limits = f"{ratio.min():.2f} to {ratio.max():.2f}"
+            print(f"{rows:4d} rows per model, from {source:14s}  {np.median(ratio):.3f}  ({limits})")
 
 
 if __name__ == "__main__":

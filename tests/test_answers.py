@@ -11,11 +11,10 @@ import pytest
 
 import deconfound as dc
 from deconfound.cli import main
-from deconfound.crossfit import BOOTSTRAP_REFITS_THOROUGH, cross_fit
+from deconfound.crossfit import BOOTSTRAP_REFITS, cross_fit
 from deconfound.decide.calibration import cross_fitted_calibrated_q
 from deconfound.decide.routing import routing_gain
-from deconfound.demo import make_demo
-from deconfound.demo.study import Demo, Sizes
+from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.design import group_folds
 from deconfound.evaluation import FOLDS
 from deconfound.features import FeatureSpec
@@ -244,25 +243,27 @@ def test_a_target_reweights_and_one_without_overlap_is_refused(demo, study, resu
         dc.evaluate(study, target=strange)
 
 
-def test_thorough_refits_ten_times_as_often_and_says_so(study, result):
-    told: list[tuple[str, float]] = []
-    thorough = dc.evaluate(study, thorough=True, progress=lambda stage, done: told.append((stage, done)))
-    assert len(thorough.policy.bootstrap_fits) == BOOTSTRAP_REFITS_THOROUGH == 10 * len(result.policy.bootstrap_fits)
-    assert sum(stage == "refitting" for stage, _ in told) == BOOTSTRAP_REFITS_THOROUGH
-    np.testing.assert_array_equal(thorough.values.estimate, result.values.estimate)
+def test_the_number_of_refits_is_a_choice_that_leaves_the_values_alone(study, result):
+    stages: list[str] = []
+    more = dc.evaluate(study, refits=30, progress=lambda stage, _: stages.append(stage))
+    assert (len(result.policy.bootstrap_fits), len(more.policy.bootstrap_fits)) == (BOOTSTRAP_REFITS, 30)
+    assert stages.count("fitting bootstrap replicates") == 30
+    np.testing.assert_array_equal(more.values.estimate, result.values.estimate)
+    with pytest.raises(dc.UsageError, match="refits"):
+        dc.evaluate(study, refits=1)
 
 
 def test_costs_and_targets_from_the_command_line(demo, tmp_path, capsys):
     demo.write(tmp_path)
     files = [f"--{name}={tmp_path / name}.parquet" for name in ("log", "experiment", "replay")]
     dear = demo.models[0]
-    assert main(["evaluate", *files, "-q", "--json", f"--cost={dear}=9", "--worth=10"]) == 0
+    assert main(["evaluate", *files, "-q", "--json", f"--cost={dear}=9", "--value-of-outcome=10"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert dear not in document["recommended"]["best_guess"]
     for wrong, match in (
         ([f"--cost={dear}"], "MODEL=AMOUNT"),
         ([f"--cost={dear}=much"], "MODEL=AMOUNT"),
-        ([f"--cost={dear}=1", "--worth=0"], "--worth"),
+        ([f"--cost={dear}=1", "--value-of-outcome=0"], "--value-of-outcome"),
         (["--cost=nobody=1"], "there is no model"),
     ):
         assert main(["evaluate", *files, "-q", *wrong]) == 2

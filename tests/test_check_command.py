@@ -65,7 +65,7 @@ def test_a_broken_draw_ends_with_code_3(tmp_path, capsys):
 
 def test_nothing_to_tell_ends_with_code_4(tmp_path, monkeypatch, capsys):
     open_question = Finding("sample ratio", "cannot tell", "Too few rows.", assumption="A1")
-    monkeypatch.setattr("deconfound.cli.check.check", lambda *_, **__: (open_question,))
+    monkeypatch.setattr("deconfound.diagnose.check", lambda *_, **__: (open_question,))
     assert main(written(make_study(rows=3), tmp_path)) == 4
     assert "Nothing can be told" in capsys.readouterr().out
 

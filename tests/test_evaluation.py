@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from deconfound.demo.study import Demo, Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import deconfound as dc
 from deconfound.demo import make_demo
-from deconfound.demo.study import Demo, Sizes
 from deconfound.reward import FAMILIES
 
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
@@ -170,7 +170,7 @@ def test_a_study_without_text_is_evaluated_on_its_columns(demo):
     bare = {}
     for name in ("log", "experiment", "replay"):
         table = getattr(demo, name)
-        marks = demo.q(table)
+        marks = demo.true_reward(table)
         keep = [c for c in table.column_names if c not in ("context", "output")]
         table = table.select(keep).append_column("feature_mark", pa.array(marks))
         bare[name] = table.append_column("feature_noise", pa.array(rng.standard_normal(len(marks))))
@@ -178,7 +178,8 @@ def test_a_study_without_text_is_evaluated_on_its_columns(demo):
     assert not study.has_text
     result = dc.evaluate(study, features=dc.FeatureSpec(source="columns"))
     assert result.featurizer.psi_source == "labels and columns"
-    truth = np.array([demo.q(demo.replay)[np.array(demo.replay["model"].to_pylist()) == m].mean() for m in demo.models])
+    model, reward = np.array(demo.replay["model"].to_pylist()), demo.true_reward(demo.replay)
+    truth = np.array([reward[model == m].mean() for m in demo.models])
     assert np.corrcoef(result.direct.estimate, truth)[0, 1] > 0.9
 
 

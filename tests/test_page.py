@@ -8,8 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 import deconfound as dc
-from deconfound.demo import make_demo
-from deconfound.demo.study import Sizes
+from deconfound.demo import Sizes, make_demo
 
 SMALL = Sizes(log_contexts=40, log_repeats=3, log_people=20, experiment_contexts=36, experiment_people=36, draws=1)
 

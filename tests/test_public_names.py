@@ -17,7 +17,7 @@ def test_every_public_name_is_there_and_listed():
 def test_using_the_modules_does_not_hide_the_functions():
     """Importing a submodule sets an attribute on the package: none may bear the name of a public function."""
     code = (
-        "import deconfound.cli.commands, deconfound as dc\n"
+        "import deconfound.cli, deconfound.evaluation, deconfound.loading, deconfound as dc\n"
         "assert callable(dc.load) and callable(dc.evaluate), (dc.load, dc.evaluate)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

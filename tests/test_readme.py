@@ -13,7 +13,7 @@ import pytest
 
 import deconfound
 import deconfound.demo
-from deconfound.demo.study import Sizes
+from deconfound.demo import Sizes
 
 ROOT = Path(__file__).parent.parent
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)

@@ -17,8 +17,8 @@ from deconfound.tune import Tuned, Validation, tune_subsets
 
 F = TypeVar("F", bound=Family)
 
-BOOTSTRAP_REFITS, BOOTSTRAP_REFITS_THOROUGH = 20, 200
-"""Bootstrap refits behind direct values, recommendations and attribution: by default, and on request."""
+BOOTSTRAP_REFITS = 20
+"""Default number of bootstrap refits behind direct values, recommendations and attribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def cross_fit(
     train_subsets = [fold.train for fold in outer_folds] if family.learns_from_experiment else []
     fitter = _Fitter(data, family, seed, surface_share, progress)
     *fold_fits, final = fitter.fit([*train_subsets, np.arange(n)])
-    progress("replaying", 0.0)
+    progress("scoring replayed outputs", 0.0)
     q, prediction, q_all_contexts = _out_of_fold(data, outer_folds, fold_fits or [final] * len(outer_folds))
     bootstrap_rows = _bootstrap_rows(data.study.experiment.cluster, bootstrap_fits, seed)
     refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
@@ -134,7 +134,7 @@ class _Fitter(Generic[F]):
         """The final candidate fitted to resampled experiments."""
         fits = []
         for i, rows in enumerate(bootstrap_rows):
-            self._progress("refitting", i / len(bootstrap_rows))
+            self._progress("fitting bootstrap replicates", i / len(bootstrap_rows))
             fits.append(self.prepared(final.surface_share).fit(final.tuned.estimator, rows))
         return tuple(fits)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.crossfit import BOOTSTRAP_REFITS, BOOTSTRAP_REFITS_THOROUGH, CrossFit, cross_fit
+from deconfound.crossfit import BOOTSTRAP_REFITS, CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
 from deconfound.decide.calibration import cross_fitted_calibrated_q, fit_calibration
@@ -58,7 +58,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     method: str = "doubly robust",
     target: TableLike | None = None,
     cost: Mapping[str, float] | None = None,
-    thorough: bool = False,
+    refits: int = BOOTSTRAP_REFITS,
     progress: Progress = no_progress,
 ) -> Result:
     """The value of each model with intervals, a recommendation per context, and every check of an assumption.
@@ -67,8 +67,8 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
     whose hyperparameters then serve as the defaults of its grid. ``balance`` fixes the share of the surface
     statistics in phi, which is otherwise chosen on the experiment; "auto" weighs them itself. ``target`` is a file or
     table of the contexts that values are wanted for, if not the experiment's. ``cost`` is what one output of a model
-    costs, in units of the outcome; recommendations and routing are then net of it. ``thorough`` refits ten times as
-    often for the intervals of direct values, the recommendations and the stability of the weights.
+    costs, in units of the outcome; recommendations and routing are then net of it. ``refits`` is the number of
+    bootstrap refits behind the intervals of direct values, the recommendations and the stability of the weights.
     """
     return evaluate_families(
         study,
@@ -80,7 +80,7 @@ def evaluate(  # noqa: PLR0913  (everything a study can be asked, by name)
         method=method,
         target=target,
         cost=cost,
-        thorough=thorough,
+        refits=refits,
         progress=progress,
     )[0]
 
@@ -96,7 +96,7 @@ def evaluate_families(  # noqa: PLR0913
     method: str = "doubly robust",
     target: TableLike | None = None,
     cost: Mapping[str, float] | None = None,
-    thorough: bool = False,
+    refits: int = BOOTSTRAP_REFITS,
     progress: Progress = no_progress,
 ) -> tuple[Result, ...]:
     """``evaluate`` for several families that share features, factorizations and checks."""
@@ -109,6 +109,8 @@ def evaluate_families(  # noqa: PLR0913
         raise UsageError(
             f"surface_share must lie between 0 (hashed text alone) and 1 (statistics alone), not {surface_share!r}."
         )
+    if refits < 2:
+        raise UsageError(f"--refits must be at least 2, not {refits}: one refit has no variance.")
     paid = None if cost is None else _costs(study, cost)
     _enough(study)
     contexts = None if target is None else load_contexts(target)
@@ -123,7 +125,6 @@ def evaluate_families(  # noqa: PLR0913
         aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
         results = []
         for each in named:
-            refits = BOOTSTRAP_REFITS_THOROUGH if thorough else BOOTSTRAP_REFITS
             fitted = cross_fit(data, each, FOLDS, seed, surface_share, progress, refits)
             progress("comparing the models", 0.0)
             results.append(_result(study, material, fitted, aims))

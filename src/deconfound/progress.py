@@ -1,4 +1,4 @@
-"""How long-running work reports where it is."""
+"""The callback by which long-running functions report their progress."""
 
 from __future__ import annotations
 

@@ -1,30 +1,40 @@
-"""What is known of a few models, in numbers, for plans to be made of it."""
+"""Plan inputs of a few models with chosen variances, and simulated pilots."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from deconfound.plan import Evidence
+from deconfound.plan import PlanInputs, ValuePrior
+from deconfound.value import ScoredExperiment
 
 
-def evidence(
-    row: tuple[float, ...] = (0.04, 0.04),
+def plan_inputs(
+    residual_variance: tuple[float, ...] = (0.04, 0.04),
     mean: tuple[float, ...] = (0.6, 0.5),
-    context: float = 0.0,
-    doubt: float = 0.0,
-) -> Evidence:
-    """Models with given variances of a row and values; ``context`` on the diagonal is what the reward explains."""
-    count = len(row)
-    return Evidence(
+    context_variance: float = 0.0,
+    value_variance: float = 0.0,
+) -> PlanInputs:
+    """Models a, b, ... whose reward explains ``context_variance`` on top of the residual variance."""
+    count = len(residual_variance)
+    return PlanInputs(
         models=tuple("abcdefgh"[:count]),
-        outcome=np.array(row) + context,
-        row=np.array(row),
-        context=context * np.eye(count),
-        excess=np.zeros(count),
-        skew=np.zeros(count),
-        independent=np.ones(count),
-        mean=np.array(mean),
-        doubt=doubt * np.eye(count),
-        variance_range=(0.8, 1.25),
-        source="numbers",
+        outcome_variance=np.array(residual_variance) + context_variance,
+        residual_variance=np.array(residual_variance),
+        context_covariance=context_variance * np.eye(count),
+        excess_kurtosis=np.zeros(count),
+        squared_skewness=np.zeros(count),
+        effective_row_share=np.ones(count),
+        prior=ValuePrior(np.array(mean), value_variance * np.eye(count)),
+        variance_factor_interval=(0.8, 1.25),
+        source="assumed",
     )
+
+
+def simulate_pilot(rows: int, seed: int = 0, noise: float = 0.2) -> ScoredExperiment:
+    """Three models and a reward that is exact up to ``noise``: residual sd ``noise``, reward sd 0.1."""
+    rng = np.random.default_rng(seed)
+    q = 0.5 + 0.1 * rng.choice([-1.0, 1.0], (rows, 3)) + np.array([0.0, 0.05, 0.1])
+    model = rng.integers(0, 3, rows)
+    prediction = q[np.arange(rows), model]
+    outcome = prediction + noise * rng.choice([-1.0, 1.0], rows)
+    return ScoredExperiment.from_arrays("abc", q, prediction, model, outcome)

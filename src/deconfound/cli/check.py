@@ -1,24 +1,50 @@
-"""The command that asks whether the tables can carry an answer."""
+"""`deconfound check`: test the assumptions on the three tables."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from deconfound.cli.commands import load_study, mapping
-from deconfound.cli.progress import Progress
-from deconfound.diagnose import check
+from deconfound.cli.options import (
+    EXIT_CODES,
+    Commands,
+    add_output_options,
+    add_table_options,
+    add_target_option,
+    load_study,
+    parse_column_map,
+)
+from deconfound.cli.progress_line import ProgressLine
 from deconfound.errors import AssumptionError, EvidenceError
-from deconfound.loading import load_contexts
-from deconfound.report.document import to_text
-from deconfound.report.findings_text import failed, findings_document, findings_text, told
 
 
-def check_study(arguments: argparse.Namespace) -> int:
-    """Three tables in, findings out."""
-    target = None if arguments.target is None else load_contexts(arguments.target, columns=mapping(arguments.map))
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "check",
+        help="test the assumptions on the three tables",
+        description="Tests every assumption behind the values. Each check ends as pass, warn, fail or cannot tell.",
+        epilog=EXIT_CODES,
+    )
+    add_table_options(parser)
+    add_target_option(parser)
+    parser.add_argument("--level", type=float, default=0.95, help="of the tests (default 0.95: warn at p < 0.05)")
+    parser.add_argument("--seed", type=int, default=0, help="of permutations and samples (default 0)")
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the findings; the exit code reports failed and untestable assumptions."""
+    from deconfound.diagnose import check
+    from deconfound.loading import load_contexts
+    from deconfound.report.document import to_text
+    from deconfound.report.findings_text import failed, findings_document, findings_text, told
+
+    columns = parse_column_map(arguments.map)
+    target = None if arguments.target is None else load_contexts(arguments.target, columns=columns)
     study = load_study(arguments)
-    progress = Progress(arguments.quiet)
+    progress = ProgressLine(arguments.quiet)
     try:
         checked = check(study, seed=arguments.seed, level=arguments.level, target=target, progress=progress)
     finally:

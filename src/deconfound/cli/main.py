@@ -1,49 +1,73 @@
-"""Parse, run, and turn every foreseeable failure into one message and an exit code."""
+"""Parse the command line, run a command, and turn every expected failure into one message and an exit code."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
-from deconfound.cli.bench import BENCH, run_bench
-from deconfound.cli.parser import build_parser
-from deconfound.errors import DeconfoundError
+from deconfound import __version__
+from deconfound.cli import bench, check, demo, evaluate, plan, recommend
+from deconfound.cli.options import EXIT_CODES
+from deconfound.errors import DeconfoundError, UsageError
 
-INTERRUPTED = 130  # what shells give a command that was stopped by Ctrl-C
+INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose errors end like all others: one message, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the whole usage and exiting."""
+        raise UsageError(f"{message}. See {self.prog} --help.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = _run(given)
+        code = _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
     except DeconfoundError as error:
-        _complain(f"{error}")
+        _print_error(f"{error}")
         return error.exit_code
     except KeyboardInterrupt:
-        _complain("stopped.")
+        _print_error("interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as with `| head`; what it wanted it has.
+        # The reader closed the pipe early, as `| head` does; that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        _complain(f"{error.filename or 'file'}: {error.strerror or error}.")
+        _print_error(f"{error.filename or 'file'}: {error.strerror or error}.")
         return DeconfoundError.exit_code
     return code
 
 
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line, without importing what the commands run."""
+    parser = CommandParser(
+        prog="deconfound",
+        description="Estimate which language model is better, from a confounded log, a small experiment and a replay.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in (demo, evaluate, check, recommend, plan, bench):
+        command.add_command(commands)
+    return parser
+
+
 def _run(arguments: Sequence[str]) -> int:
-    if arguments[:1] == [BENCH]:  # its options belong to another package, which parses them itself
-        return run_bench(arguments[1:])
+    if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
+        return bench.run(arguments[1:])
     parsed = build_parser().parse_args(arguments)
     code: int = parsed.run(parsed)
     return code
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     lines = message.splitlines() or ["unknown error"]
     if len(lines) > 1:
         lines = [f"{len(lines)} problems:", *(f"  {line}" for line in lines)]

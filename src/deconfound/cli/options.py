@@ -1,18 +1,143 @@
-"""What several commands have in common on the command line."""
+"""Options that several commands share: how they are declared, and how their values are read."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from deconfound.errors import UsageError
+from deconfound.formatting import quote
+
+if TYPE_CHECKING:
+    from deconfound.data import Study
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """Where a command is added."""
 
-EXIT_CODES = """exit codes: 0 fine; 1 bad data; 2 bad usage or environment; 3 the data says no (an assumption check
-failed); 4 not enough evidence"""
+ALL_FAMILIES = "all"
+EXIT_CODES = (
+    "exit codes: 0 success; 1 invalid data; 2 invalid usage or environment; 3 an assumption check failed; "
+    "4 not enough evidence"
+)
 
 
-def talk(parser: argparse.ArgumentParser) -> None:
-    """How much is said, and in which form."""
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+class FamilyChoices:
+    """The values of --family, read from the registry only when they are needed: importing it takes a second."""
+
+    def __iter__(self) -> Iterator[str]:
+        from deconfound.reward import EVERY
+
+        yield from (family.name for family in EVERY)
+        yield ALL_FAMILIES
+
+    def __contains__(self, name: object) -> bool:
+        return name in tuple(self)
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """--json and --quiet."""
+    parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no progress to stderr")
+
+
+def add_verbose_option(parser: argparse.ArgumentParser) -> None:
+    """--verbose, for commands that print a summary."""
+    parser.add_argument("--verbose", action="store_true", help="print the details of the fit below the summary")
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """The three tables and how to read them."""
+    parser.add_argument(
+        "--log", required=True, metavar="FILE", help="ordinary use: context, model, output and outcome per row"
+    )
+    parser.add_argument(
+        "--experiment", required=True, metavar="FILE", help="randomized use: the same columns, model assigned at random"
+    )
+    parser.add_argument("--replay", required=True, metavar="FILE", help="outputs of every model on every context")
+    parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
+    add_reading_options(parser)
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """How columns are named, outcomes scaled and incomplete rows treated."""
+    add_column_map_option(parser)
+    parser.add_argument(
+        "--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="rescale outcomes from LO..HI to 0..1"
+    )
+    parser.add_argument("--drop-missing", action="store_true", help="drop rows without an outcome")
+    parser.add_argument(
+        "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
+    )
+
+
+def add_column_map_option(parser: argparse.ArgumentParser) -> None:
+    """--map."""
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="NAME=COLUMN",
+        help="read NAME from another column, e.g. --map outcome=thumbs_up; repeatable",
+    )
+
+
+def add_family_option(parser: argparse.ArgumentParser) -> None:
+    """--family."""
+    parser.add_argument(
+        "--family",
+        default="auto",
+        metavar="NAME",
+        choices=FamilyChoices(),
+        help=f"how the reward is learned (default auto; {ALL_FAMILIES} compares auto and the paper's six): %(choices)s",
+    )
+
+
+def add_target_option(parser: argparse.ArgumentParser) -> None:
+    """--target."""
+    parser.add_argument("--target", metavar="FILE", help="contexts to generalize to (default: the experiment's)")
+
+
+def load_study(arguments: argparse.Namespace) -> Study:
+    """Read the tables that the arguments name."""
+    from deconfound.loading import load
+
+    return load(
+        log=arguments.log,
+        experiment=arguments.experiment,
+        replay=arguments.replay,
+        columns=parse_column_map(arguments.map),
+        outcome_range=parse_outcome_range(arguments.outcome_range),
+        models=parse_models(arguments.models),
+        drop_missing=arguments.drop_missing,
+        incomplete="drop" if arguments.drop_incomplete else "error",
+    )
+
+
+def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:
+    """The user's column for each canonical name, from --map."""
+    columns = {}
+    for pair in pairs:
+        name, equals, column = pair.partition("=")
+        if not (name and equals and column):
+            raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quote(pair)}.")
+        columns[name] = column
+    return columns
+
+
+def parse_outcome_range(bounds: Sequence[float] | None) -> tuple[float, float] | None:
+    """Lowest and highest outcome, from --outcome-range."""
+    return None if bounds is None else (bounds[0], bounds[1])
+
+
+def parse_models(names: str | None) -> list[str] | None:
+    """Model names, from --models."""
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+
+
+def parse_families(name: str) -> Sequence[str]:
+    """Names of the families to fit, from --family."""
+    from deconfound.evaluation import PAPER_FAMILY_NAMES
+    from deconfound.reward import Auto
+
+    return (Auto.name, *PAPER_FAMILY_NAMES) if name == ALL_FAMILIES else (name,)

@@ -1,4 +1,4 @@
-"""The command that plans an experiment, and its curve."""
+"""`deconfound plan`: estimate the experiment size for a target precision."""
 
 from __future__ import annotations
 
@@ -8,150 +8,187 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deconfound.cli.commands import load_study, mapping
-from deconfound.cli.progress import Progress
-from deconfound.data import Study
+from deconfound.cli.options import (
+    EXIT_CODES,
+    Commands,
+    add_output_options,
+    add_reading_options,
+    load_study,
+    parse_column_map,
+    parse_models,
+    parse_outcome_range,
+)
+from deconfound.cli.progress_line import ProgressLine
 from deconfound.errors import UsageError
-from deconfound.formatting import format_percent, quote
-from deconfound.plan import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows, load_log_and_replay, plan
-from deconfound.plan.evidence import GAP
-from deconfound.report.document import to_text
-from deconfound.report.plan_text import document, text
+from deconfound.formatting import quote
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from deconfound.data import Study
+    from deconfound.plan import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows
+    from deconfound.report.plan_figure import ImageFormat
 
-PICTURES = (".svg", ".png")
+IMAGES: dict[str, ImageFormat] = {".svg": "svg", ".png": "png"}
 JSON = ".json"
-NUMBERS = ("spread", "explained", "gap")
-WIDE, HIGH = 9.0, 3.4  # inches
-TICKS = 2  # every second number of rows is written, all would touch
-COLOUR = "#1f5f8b"
+ASSUMPTIONS = ("outcome_sd", "reward_r2", "model_sd")
+MODEL_SD = 0.1  # as ``plan.inputs.DEFAULT_BETWEEN_MODEL_SD``, which is too heavy to import for a help text
 
 
-def plan_experiment(arguments: argparse.Namespace) -> int:
-    """What is known in, how many rows a wish takes out."""
-    target = _target(arguments.output)
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "plan",
+        help="estimate the experiment size for a target precision",
+        description="Plans from a log and a replay, more precisely with a pilot experiment, or from assumed numbers: "
+        "--models 8 --outcome-sd 0.4. Without a goal it shows what 5 to 1000 rows per model will give.",
+        epilog=EXIT_CODES,
+    )
+    _add_input_options(parser)
+    _add_goal_options(parser)
+    parser.add_argument(
+        "--extra-contexts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="replayed contexts beyond the experiment's (default 0)",
+    )
+    parser.add_argument("--level", type=float, default=0.95, help="confidence level of the intervals (default 0.95)")
+    parser.add_argument("--seed", type=int, default=0, help="of folds and samples (default 0)")
+    add_reading_options(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write a figure (.svg, .png) or every number (.json)")
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the required rows and a table of projections."""
+    from deconfound.plan import plan
+    from deconfound.report.document import to_text
+    from deconfound.report.plan_text import plan_document, plan_text
+
+    path = _output_path(arguments.output)
     source = _source(arguments)
-    progress = Progress(arguments.quiet)
-    within = arguments.regret if arguments.best is not None and arguments.regret is not None else 0.0
+    both = arguments.best is not None and arguments.regret is not None
+    progress = ProgressLine(arguments.quiet)
     try:
-        made = plan(
+        result = plan(
             source,
             level=arguments.level,
-            elsewhere=arguments.elsewhere,
-            within=within,
+            extra_contexts=arguments.extra_contexts,
+            tolerance=arguments.regret if both else 0.0,
             seed=arguments.seed,
             progress=progress,
         )
     finally:
         progress.clear()
-    answers, lines = _answers(made, arguments), made.table(allocation=arguments.allocation)
+    answers, rows = _answers(result, arguments), result.table(allocation=arguments.allocation)
     if arguments.json:
-        sys.stdout.write(to_text(document(made, answers, lines)))
+        sys.stdout.write(to_text(plan_document(result, answers, rows)))
     else:
-        sys.stdout.write(text(made, answers, lines, curve=target is None))
-    if target is not None:
-        _keep(target, made, answers, lines)
+        sys.stdout.write(plan_text(result, answers, rows, show_bars=path is None))
+    if path is not None:
+        _write(path, result, answers, rows)
     return 0
 
 
-def _answers(made: Plan, arguments: argparse.Namespace) -> list[RequiredRows]:
-    allocation, found = arguments.allocation, []
+def _add_input_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--log", metavar="FILE", help="ordinary use: context, model, output and outcome per row")
+    parser.add_argument("--replay", metavar="FILE", help="outputs of every model on every context")
+    parser.add_argument("--experiment", metavar="FILE", help="a pilot: a few randomized rows")
+    parser.add_argument("--models", metavar="N|A,B,...", help="number of models, or with files their names")
+    parser.add_argument("--outcome-sd", type=float, metavar="S", help="standard deviation of outcomes within a model")
+    parser.add_argument("--reward-r2", type=float, metavar="R2", help="share of their variance that a reward explains")
+    parser.add_argument(
+        "--model-sd",
+        type=float,
+        metavar="S",
+        help=f"standard deviation of the values between models (default {MODEL_SD})",
+    )
+
+
+def _add_goal_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--width", type=float, metavar="W", help="target: full width of a model's interval")
+    parser.add_argument("--best", type=float, metavar="P", help="target: probability to select the best model")
+    parser.add_argument(
+        "--regret", type=float, metavar="R", help="target: expected regret; with --best, the regret that is tolerated"
+    )
+    parser.add_argument(
+        "--allocation",
+        choices=("equal", "optimal"),
+        default="equal",
+        help="equal rows per model, or the allocation needing fewest rows (default equal)",
+    )
+
+
+def _answers(plan: Plan, arguments: argparse.Namespace) -> list[RequiredRows]:
+    """The required rows of each goal; with --best, --regret is a tolerance and no goal."""
+    answers = []
     if arguments.width is not None:
-        found.append(made.rows_for(width=arguments.width, allocation=allocation))
+        answers.append(plan.rows_for(width=arguments.width, allocation=arguments.allocation))
     if arguments.best is not None:
-        found.append(made.rows_for(best=arguments.best, allocation=allocation))
+        answers.append(plan.rows_for(best=arguments.best, allocation=arguments.allocation))
     elif arguments.regret is not None:
-        found.append(made.rows_for(regret=arguments.regret, allocation=allocation))
-    return found
+        answers.append(plan.rows_for(regret=arguments.regret, allocation=arguments.allocation))
+    return answers
 
 
 def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInputs:
+    """The files, or the assumed numbers; never both."""
     files = [name for name in ("log", "replay", "experiment") if getattr(arguments, name) is not None]
-    numbers = [name for name in NUMBERS if getattr(arguments, name) is not None]
     if not files:
-        return _numbers(arguments)
-    if numbers:
-        raise UsageError(f"--{numbers[0]} is for plans without data; leave it out, or the files.")
+        return _assumed_inputs(arguments)
+    assumed = [name for name in ASSUMPTIONS if getattr(arguments, name) is not None]
+    if assumed:
+        raise UsageError(
+            f"--{assumed[0].replace('_', '-')} is for plans without data; leave out either it or the files."
+        )
     missing = [name for name in ("log", "replay") if name not in files]
     if missing:
-        raise UsageError(f"--{missing[0]} is missing: a plan from data takes --log and --replay.")
+        raise UsageError(f"--{missing[0]} is missing: a plan from data needs --log and --replay.")
     if arguments.experiment is not None:
         return load_study(arguments)
-    lo_hi = arguments.outcome_range
+    from deconfound.plan import load_log_and_replay
+
     return load_log_and_replay(
         log=arguments.log,
         replay=arguments.replay,
-        columns=mapping(arguments.map),
-        outcome_range=None if lo_hi is None else (lo_hi[0], lo_hi[1]),
-        models=None if arguments.models is None else [n.strip() for n in arguments.models.split(",") if n.strip()],
+        columns=parse_column_map(arguments.map),
+        outcome_range=parse_outcome_range(arguments.outcome_range),
+        models=parse_models(arguments.models),
         drop_missing=arguments.drop_missing,
     )
 
 
-def _numbers(arguments: argparse.Namespace) -> AssumedInputs:
-    if arguments.models is None or arguments.spread is None:
-        raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --spread S.")
+def _assumed_inputs(arguments: argparse.Namespace) -> AssumedInputs:
+    from deconfound.plan import AssumedInputs
+
+    if arguments.models is None or arguments.outcome_sd is None:
+        raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --outcome-sd S.")
     if not arguments.models.strip().isdecimal():
-        raise UsageError(f"Without files --models is how many there are, not {quote(arguments.models)}.")
-    gap = GAP if arguments.gap is None else arguments.gap
-    return AssumedInputs(int(arguments.models), arguments.spread, arguments.explained or 0.0, gap)
+        raise UsageError(f"Without files --models is the number of models, not {quote(arguments.models)}.")
+    model_sd = MODEL_SD if arguments.model_sd is None else arguments.model_sd
+    return AssumedInputs(int(arguments.models), arguments.outcome_sd, arguments.reward_r2 or 0.0, model_sd)
 
 
-def _target(output: str | None) -> Path | None:
-    """Where to, refused before the work rather than after it."""
+def _output_path(output: str | None) -> Path | None:
+    """Where to write; an impossible place is refused before the work starts."""
     if output is None:
         return None
     path = Path(output)
-    if path.suffix not in (*PICTURES, JSON):
+    if path.suffix not in (*IMAGES, JSON):
         raise UsageError(f"-o takes an .svg, .png or .json file, not {quote(path.name)}.")
-    if path.suffix in PICTURES:
+    if path.suffix in IMAGES:
         from deconfound.report.figures import require_matplotlib
 
         require_matplotlib()
     return path
 
 
-def _keep(path: Path, made: Plan, answers: Sequence[RequiredRows], lines: Sequence[PlanRow]) -> None:
+def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:
+    from deconfound.report.document import to_text
+    from deconfound.report.plan_figure import plan_figure
+    from deconfound.report.plan_text import plan_document
+
     if path.suffix == JSON:
-        path.write_text(to_text(document(made, answers, lines)), encoding="utf-8")
+        path.write_text(to_text(plan_document(plan, answers, rows)), encoding="utf-8")
     else:
-        path.write_bytes(_picture(made, lines, path.suffix[1:]))
-
-
-def _picture(made: Plan, lines: Sequence[PlanRow], kind: str) -> bytes:
-    """Width, probability and regret by rows a model, with the range that the evidence leaves."""
-    import io
-
-    from deconfound.report.figures import Frame, new_figure, style_context, to_svg
-
-    rows = [line.expected.total / len(line.expected.rows) for line in lines]
-    width = f"width of {format_percent(made.level)} intervals"
-    panels = ((width, "typical"), ("probability to choose the best", "best"), ("expected regret", "regret"))
-    with style_context():
-        footnote = "Shaded: variances at both ends of what the evidence leaves believable."
-        figure = new_figure(Frame(WIDE, HIGH, "What so many randomized rows a model will give", footnote))
-        for axes, (title, name) in zip(figure.subplots(1, len(panels)), panels, strict=True):
-            _panel(axes, rows, lines, name)
-            axes.set_title(title)
-        if kind == "svg":
-            return to_svg(figure)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, metadata={"Software": None})
-        return buffer.getvalue()
-
-
-def _panel(axes: Axes, rows: Sequence[float], lines: Sequence[PlanRow], name: str) -> None:
-    expected, low, high = ([getattr(step, name) for step in steps] for steps in _by_reading(lines))
-    axes.fill_between(rows, low, high, color=COLOUR, alpha=0.2, linewidth=0)
-    axes.plot(rows, expected, color=COLOUR, marker="o", markersize=3)
-    axes.set_xscale("log")
-    axes.set_xticks(rows[::TICKS], [f"{n:,.0f}" for n in rows[::TICKS]])
-    axes.set_xticks([], minor=True)
-    axes.set_ylim(bottom=0.0)
-    axes.set_xlabel("rows a model")
-
-
-def _by_reading(lines: Sequence[PlanRow]) -> tuple[list[object], list[object], list[object]]:
-    return [n.expected for n in lines], [n.low for n in lines], [n.high for n in lines]
+        path.write_bytes(plan_figure(plan.level, rows, IMAGES[path.suffix]))

@@ -1,8 +1,8 @@
-"""A made-up study with a known truth, to see what the package does and whether it is right."""
+"""A synthetic study whose true values are known, to show and to test the package."""
 
 from __future__ import annotations
 
+from deconfound.demo.demo_study import Demo, Sizes, make_demo, true_value
 from deconfound.demo.mechanism import Mechanism
-from deconfound.demo.study import Demo, Sizes, make_demo, true_value
 
 __all__ = ["Demo", "Mechanism", "Sizes", "make_demo", "true_value"]

@@ -1,74 +1,116 @@
-"""A result beside a truth that is known: what the demo prints."""
+"""Compare a result with the true values: what `deconfound demo` prints first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from deconfound.formatting import format_percent
+from deconfound.formatting import format_percent, join_names
 from deconfound.metrics import rmse
 from deconfound.report.text import aligned, shown
+from deconfound.report.wrapping import wrap_lines
 from deconfound.result import Result
 from deconfound.value import Values
 
+HEADINGS = ("", "model", "truth", "raw log", "experiment alone", "log + experiment + replay")
 
-def against_truth(result: Result, truth: Mapping[str, float]) -> str:
-    """What the log says, what the experiment alone can say, what the three together say, and what is true."""
-    order = sorted(truth, key=lambda name: -truth[name])
-    level = result.level
-    heads = ("", "model", "truth", "raw log", "experiment alone", "log + experiment + replay")
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One set of values and how well it agrees with the truth."""
+
+    values: Values
+    best: str  # the model it ranks first
+    true_rank: int  # of that model; 1 is the best
+    rivals: tuple[str, ...]  # other models that may be the best at the confidence level
+    rmse: float  # over all models
+
+    @classmethod
+    def from_values(cls, values: Values, truth: Mapping[str, float], level: float) -> Self:
+        """Compare with the true values by model name."""
+        best = values.ranking()[0]
+        return cls(
+            values=values,
+            best=best,
+            true_rank=1 + sum(value > truth[best] for value in truth.values()),
+            rivals=tuple(name for name in values.best_set(level) if name != best),
+            rmse=rmse(values.estimate, np.array([truth[name] for name in values.models])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TruthComparison:
+    """The raw log, the experiment alone and the full evaluation, each compared with the truth."""
+
+    truth: dict[str, float]  # best model first
+    raw_log: Estimate
+    experiment: Estimate
+    evaluation: Estimate
+    level: float
+
+    @classmethod
+    def from_result(cls, result: Result, truth: Mapping[str, float]) -> Self:
+        """Compare the values of a result with the true values by model name."""
+        raw_log, experiment, evaluation = (
+            Estimate.from_values(values, truth, result.level)
+            for values in (result.raw_log, result.experiment, result.values)
+        )
+        ordered = dict(sorted(truth.items(), key=lambda item: -item[1]))
+        return cls(ordered, raw_log, experiment, evaluation, result.level)
+
+
+def comparison_text(comparison: TruthComparison) -> str:
+    """Three sentences and a table with one row per model."""
+    legend = (
+        f"In brackets: {format_percent(comparison.level)} intervals. RMSE: root mean squared error over the models."
+    )
+    return "\n\n".join([wrap_lines(_narrative(comparison)), _table(comparison), legend])
+
+
+def _narrative(comparison: TruthComparison) -> str:
+    log, experiment, evaluation = comparison.raw_log, comparison.experiment, comparison.evaluation
+    level = format_percent(comparison.level)
+    return "\n".join(
+        [
+            f"The raw log ranks {log.best} first; its true rank is {log.true_rank} of {len(comparison.truth)}.",
+            f"The experiment alone ranks {experiment.best} first; {_rivals(experiment)} ({level} confidence).",
+            f"Log, experiment and replay rank {evaluation.best} first; {_rivals(evaluation)} ({level} confidence).",
+            f"The truly best model is {next(iter(comparison.truth))}.",
+        ]
+    )
+
+
+def _rivals(estimate: Estimate) -> str:
+    return (
+        f"{join_names(estimate.rivals)} may also be the best" if estimate.rivals else "no other model can be the best"
+    )
+
+
+def _table(comparison: TruthComparison) -> str:
+    estimates = (comparison.raw_log, comparison.experiment, comparison.evaluation)
+    best = ("", "best", next(iter(comparison.truth)), *(estimate.best for estimate in estimates))
+    error = ("", "RMSE", "", *(f"{estimate.rmse:.3f}" for estimate in estimates))
     rows = [
         (
-            str(place),
+            str(rank),
             name,
-            f"{truth[name]:.3f}",
-            shown(_estimate(result.raw_log, name)),
-            _spoken(result.experiment, name, level),
-            _spoken(result.values, name, level),
+            f"{value:.3f}",
+            shown(_value(comparison.raw_log.values, name)),
+            _value_with_interval(comparison.experiment.values, name, comparison.level),
+            _value_with_interval(comparison.evaluation.values, name, comparison.level),
         )
-        for place, name in enumerate(order, start=1)
+        for rank, (name, value) in enumerate(comparison.truth.items(), start=1)
     ]
-    sources = (result.raw_log, result.experiment, result.values)
-    true = np.array([truth[name] for name in result.models])
-    error = ["", "error", "", *(f"{rmse(source.estimate, true):.3f}" for source in sources)]
-    best = ["", "best", order[0], *(source.ranking()[0] for source in sources)]
-    story = "\n".join(_story(result, order))
-    return f"{story}\n\n{aligned([heads, *rows, best, error])}\n\n{_legend(level)}\n\n{result.summary()}"
+    return aligned([HEADINGS, *rows, best, error])
 
 
-def _story(result: Result, order: list[str]) -> list[str]:
-    favourite, alone, together = (s.ranking()[0] for s in (result.raw_log, result.experiment, result.values))
-    place = order.index(favourite) + 1
-    tied, still = (_rivals(values, result.level) for values in (result.experiment, result.values))
-    unsure = f", but the best may also be {', '.join(tied)}" if tied else ""
-    sure = (
-        f", but the best may also be {', '.join(still)}"
-        if still
-        else f", and at {format_percent(result.level)} no other"
-    )
-    return [
-        f"The log's favourite is {favourite}; in truth it is number {place} of {len(order)}.",
-        f"The experiment alone favours {alone}{unsure}.",
-        f"Log, experiment and replay together say {together}{sure}. The truth is {order[0]}.",
-    ]
-
-
-def _rivals(values: Values, level: float) -> list[str]:
-    """Models besides the first that may be the best."""
-    first = values.ranking()[0]
-    return [name for name in values.best_set(level) if name != first]
-
-
-def _estimate(values: Values, name: str) -> float:
+def _value(values: Values, name: str) -> float:
     return float(values.estimate[values.models.index(name)])
 
 
-def _spoken(values: Values, name: str, level: float) -> str:
-    at = values.models.index(name)
-    low, high = values.interval(level)[at]
-    return f"{shown(float(values.estimate[at]))} ({low:.3f} to {high:.3f})"
-
-
-def _legend(level: float) -> str:
-    return f"In brackets {format_percent(level)} intervals; error is the root mean squared error over the models."
+def _value_with_interval(values: Values, name: str, level: float) -> str:
+    low, high = values.interval(level)[values.models.index(name)]
+    return f"{shown(_value(values, name))} ({low:.3f} to {high:.3f})"

@@ -1,4 +1,4 @@
-"""How customers put their facts into words."""
+"""Write a customer's facts as a message, in one of several tones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deconfound.demo.text_sampling import TextSampler
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """How one sort of customer opens, digresses, asks and ends."""
+    """Openings, digressions, requests and endings of one kind of customer."""
 
     openings: tuple[str, ...]
     asides: tuple[str, ...]
@@ -82,51 +82,51 @@ MORE_COMPLAINTS = (
     "On top of that, it {problem}.",
     "And as if that were not enough, it {problem}.",
 )
-EFFORTS = (
+EFFORT_SENTENCES = (
     "I have {tried}, without success.",
     "Before you ask: I have {tried}.",
     "I have {tried} and it made no difference.",
     "So far I have {tried}.",
 )
-IMPACTS_SAID = (
+IMPACT_SENTENCES = (
     "I mention it because {impact}.",
     "It matters because {impact}.",
     "Please bear in mind that {impact}.",
     "You should know that {impact}.",
 )
-HISTORIES_SAID = ("I should add that {history}.", "For the record, {history}.", "By the way, {history}.")
-CONTACTS_SAID = ("I can be reached {contact}.", "Please get back to me {contact}.", "Please answer {contact}.")
+HISTORY_SENTENCES = ("I should add that {history}.", "For the record, {history}.", "By the way, {history}.")
+CONTACT_SENTENCES = ("I can be reached {contact}.", "Please get back to me {contact}.", "Please answer {contact}.")
 
 
-def tell(message: Message, dice: TextSampler) -> str:
-    """Write the message as its customer would; every fact appears word for word, the name last."""
-    tone = dice.pick(TONES)
-    middle = _effort(message, dice)
+def render_message(message: Message, sampler: TextSampler) -> str:
+    """Write the message in a random tone; every fact appears word for word, the name last."""
+    tone = sampler.pick(TONES)
+    middle = _effort(message, sampler)
     if message.history:
-        middle.append(dice.pick(HISTORIES_SAID).format(history=message.history))
+        middle.append(sampler.pick(HISTORY_SENTENCES).format(history=message.history))
     if message.impact:
-        middle.append(dice.pick(IMPACTS_SAID).format(impact=message.impact))
-    middle = dice.sample(middle, len(middle))
-    for aside in dice.sample(tone.asides, dice.between(0, 2)):
-        middle.insert(dice.between(0, len(middle)), aside)
-    opening, ending = dice.pick(tone.openings), dice.pick(tone.endings)
-    parts = [*_story(message, dice), *middle, _request(message, tone, dice)]
+        middle.append(sampler.pick(IMPACT_SENTENCES).format(impact=message.impact))
+    middle = sampler.sample(middle, len(middle))
+    for aside in sampler.sample(tone.asides, sampler.between(0, 2)):
+        middle.insert(sampler.between(0, len(middle)), aside)
+    opening, ending = sampler.pick(tone.openings), sampler.pick(tone.endings)
+    parts = [*_story(message, sampler), *middle, _request(message, tone, sampler)]
     if message.contact:
-        parts.append(dice.pick(CONTACTS_SAID).format(contact=message.contact))
+        parts.append(sampler.pick(CONTACT_SENTENCES).format(contact=message.contact))
     return "\n".join([opening, " ".join(parts), ending, message.name])
 
 
-def _story(message: Message, dice: TextSampler) -> list[str]:
+def _story(message: Message, sampler: TextSampler) -> list[str]:
     bought = TRADE_OF[message.product].bought
     first, *others = message.problems
-    more = [dice.pick(MORE_COMPLAINTS).format(problem=problem) for problem in others]
-    terms = _terms(message, dice)
-    if dice.chance(0.4):
+    more = [sampler.pick(MORE_COMPLAINTS).format(problem=problem) for problem in others]
+    terms = _terms(message, sampler)
+    if sampler.chance(0.4):
         return [f"My {message.product} {first}.", *more, *_afterthought(message, terms)]
-    complaint = dice.pick(COMPLAINTS).format(problem=first)
+    complaint = sampler.pick(COMPLAINTS).format(problem=first)
     lead = (
         f"I {bought} {with_article(message.product)}"
-        if dice.chance(0.6)
+        if sampler.chance(0.6)
         else f"It is about the {message.product} I {bought}"
     )
     return [f"{lead}{terms}.", complaint, *more]
@@ -138,21 +138,21 @@ def _afterthought(message: Message, terms: str) -> list[str]:
     return [f"The order number is {message.reference}."] if message.reference else []
 
 
-def _terms(message: Message, dice: TextSampler) -> str:
+def _terms(message: Message, sampler: TextSampler) -> str:
     date = f" on {message.date}" if message.date else ""
     amount = f" for {message.amount}" if message.amount else ""
-    wording = dice.pick((" (order {})", ", order number {}", " under reference {}"))
+    wording = sampler.pick((" (order {})", ", order number {}", " under reference {}"))
     return date + amount + (wording.format(message.reference) if message.reference else "")
 
 
-def _effort(message: Message, dice: TextSampler) -> list[str]:
+def _effort(message: Message, sampler: TextSampler) -> list[str]:
     if not message.tried:
         return []
-    return [dice.pick(EFFORTS).format(tried=" and ".join(message.tried))]
+    return [sampler.pick(EFFORT_SENTENCES).format(tried=" and ".join(message.tried))]
 
 
-def _request(message: Message, tone: Tone, dice: TextSampler) -> str:
+def _request(message: Message, tone: Tone, sampler: TextSampler) -> str:
     ask = " or else ".join(message.asks)
     if message.deadline:
         ask = f"{ask} {message.deadline}"
-    return dice.pick(tone.requests).format(ask=ask)
+    return sampler.pick(tone.requests).format(ask=ask)

@@ -1,4 +1,4 @@
-"""The contexts of the demo: customers' messages, made from facts and read back into them."""
+"""The facts in a customer's message: sampled at random, and parsed back from the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRADE_OF = {product: trade for trade in TRADES for product in trade.products}
 
 
 class Message(NamedTuple):
-    """What a customer says, as facts; an absent fact is an empty string."""
+    """The facts of one message; an absent fact is an empty string or tuple."""
 
     name: str
     product: str
@@ -32,69 +32,70 @@ class Message(NamedTuple):
     contact: str
 
 
-def imagine(dice: TextSampler) -> Message:
-    """Make up what happened to one customer."""
-    trade = dice.pick(TRADES)
+def sample_message(sampler: TextSampler) -> Message:
+    """The facts of one random customer."""
+    trade = sampler.pick(TRADES)
     return Message(
-        name=f"{dice.pick(FIRST_NAMES)} {dice.pick(SURNAMES)}",
-        product=dice.pick(trade.products),
-        problems=tuple(dice.sample(trade.problems, 2 if dice.chance(0.35) else 1)),
-        reference=make_reference(dice) if dice.chance(0.85) else "",
-        date=make_date(dice) if dice.chance(0.75) else "",
-        amount=make_amount(dice) if dice.chance(0.55) else "",
-        tried=tuple(dice.sample(trade.tried, int(dice.roll() * 2.6))),
-        impact=dice.pick(trade.impacts) if dice.chance(0.55) else "",
-        history=dice.pick(HISTORIES) if dice.chance(0.45) else "",
-        asks=tuple(dice.sample(trade.asks, 2 if dice.chance(0.35) else 1)),
-        deadline=dice.pick(DEADLINES) if dice.chance(0.5) else "",
-        contact=dice.pick(CONTACTS) if dice.chance(0.4) else "",
+        name=f"{sampler.pick(FIRST_NAMES)} {sampler.pick(SURNAMES)}",
+        product=sampler.pick(trade.products),
+        problems=tuple(sampler.sample(trade.problems, 2 if sampler.chance(0.35) else 1)),
+        reference=sample_reference(sampler) if sampler.chance(0.85) else "",
+        date=sample_date(sampler) if sampler.chance(0.75) else "",
+        amount=sample_amount(sampler) if sampler.chance(0.55) else "",
+        tried=tuple(sampler.sample(trade.tried, int(sampler.roll() * 2.6))),
+        impact=sampler.pick(trade.impacts) if sampler.chance(0.55) else "",
+        history=sampler.pick(HISTORIES) if sampler.chance(0.45) else "",
+        asks=tuple(sampler.sample(trade.asks, 2 if sampler.chance(0.35) else 1)),
+        deadline=sampler.pick(DEADLINES) if sampler.chance(0.5) else "",
+        contact=sampler.pick(CONTACTS) if sampler.chance(0.4) else "",
     )
 
 
-def make_reference(dice: TextSampler) -> str:
-    """Make up an order number such as ``KX-48213``."""
-    return f"{dice.pick('ABDGHKMRT')}{dice.pick('CFLNPSVX')}-{dice.between(10_000, 99_999)}"
+def sample_reference(sampler: TextSampler) -> str:
+    """A random order number such as ``KX-48213``."""
+    return f"{sampler.pick('ABDGHKMRT')}{sampler.pick('CFLNPSVX')}-{sampler.between(10_000, 99_999)}"
 
 
-def make_date(dice: TextSampler) -> str:
-    """Make up a day of the year."""
-    return f"{dice.between(1, 28)} {dice.pick(MONTHS)}"
+def sample_date(sampler: TextSampler) -> str:
+    """A random day of the year."""
+    return f"{sampler.between(1, 28)} {sampler.pick(MONTHS)}"
 
 
-def make_amount(dice: TextSampler) -> str:
-    """Make up a price."""
-    return f"£{dice.between(19, 480)}.{dice.pick(('00', '50', '90', '95', '99'))}"
+def sample_amount(sampler: TextSampler) -> str:
+    """A random price."""
+    return f"£{sampler.between(19, 480)}.{sampler.pick(('00', '50', '90', '95', '99'))}"
 
 
-def read(text: str) -> Message:
-    """Find the facts in a customer's message; the inverse of ``tell`` whatever words it chose."""
+def parse_message(text: str) -> Message:
+    """The facts in a message; the inverse of ``render_message`` for any wording."""
     product = next(product for product in TRADE_OF if product in text)
     trade = TRADE_OF[product]
     return Message(
         name=text.rsplit("\n", 1)[-1],
         product=product,
-        problems=_said(trade.problems, text),
+        problems=_phrases_in(trade.problems, text),
         reference=_match(REFERENCE, text),
         date=_match(DATE, text),
         amount=_match(AMOUNT, text),
-        tried=_said(trade.tried, text),
-        impact="".join(_said(trade.impacts, text)),
-        history="".join(_said(HISTORIES, text)),
-        asks=_said(trade.asks, text),
-        deadline="".join(_said(DEADLINES, text)),
-        contact="".join(_said(CONTACTS, text)),
+        tried=_phrases_in(trade.tried, text),
+        impact="".join(_phrases_in(trade.impacts, text)),
+        history="".join(_phrases_in(HISTORIES, text)),
+        asks=_phrases_in(trade.asks, text),
+        deadline="".join(_phrases_in(DEADLINES, text)),
+        contact="".join(_phrases_in(CONTACTS, text)),
     )
 
 
 def _match(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
-    return found.group() if found else ""
+    match = pattern.search(text)
+    return match.group() if match else ""
 
 
-def _said(phrases: tuple[str, ...], text: str) -> tuple[str, ...]:
+def _phrases_in(phrases: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The phrases that occur in the text, in the order of the text."""
     return tuple(sorted((phrase for phrase in phrases if phrase in text), key=text.index))
 
 
 def with_article(noun: str) -> str:
-    """Put the indefinite article before a noun."""
+    """The noun with its indefinite article."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

@@ -1,4 +1,4 @@
-"""Proper names: people and months."""
+"""Proper names used in the demo's texts: people and months."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What customers write to the desk about: the vocabulary of the demo's messages.
+"""The vocabulary of the demo's customer messages.
 
-Every phrase here can be said by the customer ("it leaks from the base") and by a note about the customer
-("the kettle leaks from the base") without changing a letter. That is what lets a fact be found again in a text
-by plain search. No phrase contains another one; a test holds that.
+Every phrase fits, letter for letter, both into a customer's message ("it leaks from the base") and into a note about it
+("the kettle leaks from the base"), so a text search finds the fact in either. No phrase contains another one.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """One kind of thing that is sold: what goes wrong with it, what people try, why it matters, what they want."""
+    """One kind of product: what goes wrong with it, what people try, why it matters, what they ask for."""
 
     bought: str
     products: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How good a hand-over note is, judged from the two texts alone."""
+"""Score a hand-over note from the two texts alone: the message and the note."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from deconfound.demo.messages import AMOUNT, DATE, REFERENCE, Message, read
+from deconfound.demo.messages import AMOUNT, DATE, REFERENCE, Message, parse_message
 from deconfound.demo.phrases import CLAIMS, COURTESIES
 
-# A desk can work without the price; without the wish it cannot.
+# Weights of facts: a support desk can work without the price, but not without the request.
 PROBLEM, ASK, MAJOR, MINOR = 1.5, 1.5, 1.0, 0.5
-# Mean and standard deviation of the binary logarithm of the number of words in a message.
-USUAL_LENGTH, SPREAD_OF_LENGTH = 6.16, 0.36
-# The look-ahead changes nothing but the speed: it halves the search.
+MEAN_LENGTH, SD_OF_LENGTH = 6.16, 0.36  # of the binary logarithm of the number of words in a message
+# The look-ahead only makes the search faster.
 SPECIFICS = re.compile(rf"(?=[A-Z£\d])(?:{REFERENCE.pattern}|{AMOUNT.pattern}|{DATE.pattern})")
 
 
-class Marks(NamedTuple):
-    """What a reader of the note notices.
+class QualityScores(NamedTuple):
+    """The properties of a note that decide how it is rated.
 
     ``coverage``    weighted share of the customer's facts that the note repeats, in [0, 1]
-    ``invented``    numbers, dates and claims in the note that the customer never gave, up to 3
-    ``bloat``       how many doublings the note is longer than half the message, from 0
-    ``padding``     warm words that say nothing, as a share of the most that anyone bears, in [0, 1]
+    ``invented``    numbers, dates and claims in the note that are not in the message, up to 3
+    ``bloat``       length of the note in doublings of half the message, at least 0
+    ``padding``     number of polite phrases as a share of four, at most 1
     ``repetition``  share of the facts that the note gives more than once, in [0, 1]
-    ``load``        how long the message is: more to get wrong; about 0 on average, standard deviation about 1
+    ``load``        standardized length of the message: long ones are harder to summarize
     """
 
     coverage: float
@@ -38,7 +37,7 @@ class Marks(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """Something a note should repeat: its wording in lower case and how much it matters."""
+    """A fact that a note should repeat: its wording in lower case and its weight."""
 
     text: str
     weight: float
@@ -46,26 +45,23 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A customer's message with what it holds, read once and then judged against many notes.
-
-    ``length`` is the binary logarithm of its number of words.
-    """
+    """A customer's message, parsed once so that many notes can be scored against it."""
 
     context: str
     message: Message
     facts: tuple[Fact, ...]
-    length: float
+    length: float  # binary logarithm of the number of words
 
     @property
     def load(self) -> float:
-        """Say how much there is to work through."""
-        return (self.length - USUAL_LENGTH) / SPREAD_OF_LENGTH
+        """Standardized length of the message."""
+        return (self.length - MEAN_LENGTH) / SD_OF_LENGTH
 
 
-def open_case(context: str) -> Case:
-    """Read a message."""
-    message = read(context)
-    wording = (
+def parse_case(context: str) -> Case:
+    """Parse a message and weigh its facts."""
+    message = parse_message(context)
+    weighted = (
         *((problem, PROBLEM) for problem in message.problems),
         *((ask, ASK) for ask in message.asks),
         *((tried, MAJOR) for tried in message.tried),
@@ -78,18 +74,18 @@ def open_case(context: str) -> Case:
         (message.history, MINOR),
         (message.contact, MINOR),
     )
-    facts = tuple(Fact(text.lower(), weight) for text, weight in wording if text)
+    facts = tuple(Fact(text.lower(), weight) for text, weight in weighted if text)
     return Case(context, message, facts, math.log2(len(context.split())))
 
 
-def mark(case: Case, output: str) -> Marks:
-    """Mark a note against the message it stands for."""
+def score_note(case: Case, output: str) -> QualityScores:
+    """Score a note against the message it summarizes."""
     note = output.lower()
-    said = [fact for fact in case.facts if fact.text in note]
-    repeated = sum(note.count(fact.text) > 1 for fact in said)
-    return Marks(
-        coverage=sum(fact.weight for fact in said) / sum(fact.weight for fact in case.facts),
-        invented=min(3.0, _invented(case.context, output)),
+    covered = [fact for fact in case.facts if fact.text in note]
+    repeated = sum(note.count(fact.text) > 1 for fact in covered)
+    return QualityScores(
+        coverage=sum(fact.weight for fact in covered) / sum(fact.weight for fact in case.facts),
+        invented=min(3.0, _count_invented(case.context, output)),
         bloat=max(0.0, math.log2(len(output.split())) - (case.length - 1)),
         padding=min(1.0, sum(phrase in output for phrase in COURTESIES) / 4),
         repetition=repeated / len(case.facts),
@@ -97,6 +93,6 @@ def mark(case: Case, output: str) -> Marks:
     )
 
 
-def _invented(context: str, output: str) -> int:
+def _count_invented(context: str, output: str) -> int:
     specifics = {*SPECIFICS.findall(output), *(claim for claim in CLAIMS if claim in output)}
     return sum(specific not in context for specific in specifics)

@@ -1,4 +1,4 @@
-"""Cheap random choices for programs that write text."""
+"""Fast random choices for programs that write text."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ import numpy as np
 
 Item = TypeVar("Item")
 
-# A scalar draw from a numpy generator costs many times a list pop, and a text takes dozens of them.
-BLOCK = 4096
+BLOCK = 4096  # draws per call of numpy: a scalar draw costs many list pops, and one text needs dozens
 
 
 class TextSampler:
-    """Uniform draws from a numpy generator, taken in blocks and handed out one by one."""
+    """Uniform draws from a numpy generator, made in blocks and returned one by one."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
         self._pool: list[float] = []
 
     def roll(self) -> float:
-        """Give a number in [0, 1)."""
+        """A uniform number in [0, 1)."""
         if not self._pool:
             self._pool = self._rng.random(BLOCK).tolist()
         return self._pool.pop()
 
     def chance(self, probability: float) -> bool:
-        """Say yes with this probability."""
+        """True with this probability."""
         return self.roll() < probability
 
     def between(self, low: int, high: int) -> int:
-        """Give an integer from low to high, both included."""
+        """A uniform integer from ``low`` to ``high``, both included."""
         return low + int(self.roll() * (high - low + 1))
 
     def pick(self, items: Sequence[Item]) -> Item:
-        """Take one of the items, each equally likely."""
+        """One of the items, each equally likely."""
         return items[int(self.roll() * len(items))]
 
     def sample(self, items: Sequence[Item], count: int) -> list[Item]:
-        """Take ``count`` different items in random order."""
+        """``count`` different items in random order."""
         rest = list(items)
         return [rest.pop(int(self.roll() * len(rest))) for _ in range(count)]
 
     def keep(self, items: Sequence[Item], probability: float) -> list[Item]:
-        """Keep each item with this probability, in its order."""
+        """Each item with this probability, in the given order."""
         return [item for item in items if self.roll() < probability]

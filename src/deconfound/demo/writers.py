@@ -1,150 +1,150 @@
-"""The six models of the demo: small programs that turn a customer's message into a hand-over note.
+"""The six models of the demo: small programs that summarize a customer's message as a hand-over note.
 
 | model | how it writes |
 |---|---|
-| aspen | one line, little more than the problem and the wish |
-| birch | retells everything at length, then says the main points again |
-| cedar | short, complete, to the point |
-| fir   | short and fluent, but adds or alters details |
-| maple | warm and flattering, forgets a good part |
+| aspen | one line, little more than the problem and the request |
+| birch | long, complete, repeats the main points |
+| cedar | short and complete |
+| fir   | short and fluent, but adds or changes details |
+| maple | warm and polite, omits many facts |
 | oak   | labelled lines, mostly complete |
 
-A program sees the message alone, never who asked for the note, and two runs on one message differ.
+A program reads only the message, never who asked for the note. It is stochastic: two runs on one message differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from deconfound.demo.messages import Message, make_amount, make_date, make_reference, with_article
+from deconfound.demo.messages import Message, sample_amount, sample_date, sample_reference, with_article
 from deconfound.demo.phrases import CLAIMS, COURTESIES
 from deconfound.demo.text_sampling import TextSampler
 
 Writer = Callable[[Message, TextSampler], str]
 
 
-def recall(message: Message, attention: float, dice: TextSampler) -> Message:
-    """Forget each fact with probability ``1 - attention``; product, name and main problem always stay."""
+def omit_facts(message: Message, attention: float, sampler: TextSampler) -> Message:
+    """Drop each fact with probability ``1 - attention``; product, name and main problem always remain."""
 
-    def held(fact: str) -> str:
-        return fact if dice.chance(attention) else ""
+    def retain(fact: str) -> str:
+        return fact if sampler.chance(attention) else ""
 
     return message._replace(
-        problems=(message.problems[0], *dice.keep(message.problems[1:], attention)),
-        reference=held(message.reference),
-        date=held(message.date),
-        amount=held(message.amount),
-        tried=tuple(dice.keep(message.tried, attention)),
-        impact=held(message.impact),
-        history=held(message.history),
-        asks=tuple(dice.keep(message.asks, attention)),
-        deadline=held(message.deadline),
-        contact=held(message.contact),
+        problems=(message.problems[0], *sampler.keep(message.problems[1:], attention)),
+        reference=retain(message.reference),
+        date=retain(message.date),
+        amount=retain(message.amount),
+        tried=tuple(sampler.keep(message.tried, attention)),
+        impact=retain(message.impact),
+        history=retain(message.history),
+        asks=tuple(sampler.keep(message.asks, attention)),
+        deadline=retain(message.deadline),
+        contact=retain(message.contact),
     )
 
 
-def aspen(message: Message, dice: TextSampler) -> str:
-    """Write one line."""
-    seen = recall(message, dice.pick((0.1, 0.25, 0.45)), dice)
-    lead = dice.pick(("{product} {problem}", "customer's {product} {problem}", "complaint: {product} {problem}"))
-    line = _capital(lead.format(product=seen.product, problem=seen.problems[0]))
-    if seen.reference:
-        line += f" ({seen.reference})"
-    # The wish is the last thing even a one-line note leaves out.
-    ask = message.asks[0] if dice.chance(0.8) else ""
-    return line + (f"; wants {_with(ask, seen.deadline)}." if ask else ".")
+def aspen(message: Message, sampler: TextSampler) -> str:
+    """One line."""
+    facts = omit_facts(message, sampler.pick((0.1, 0.25, 0.45)), sampler)
+    lead = sampler.pick(("{product} {problem}", "customer's {product} {problem}", "complaint: {product} {problem}"))
+    line = _capitalize(lead.format(product=facts.product, problem=facts.problems[0]))
+    if facts.reference:
+        line += f" ({facts.reference})"
+    # A one-line note usually includes the request, even if it omits other facts.
+    ask = message.asks[0] if sampler.chance(0.8) else ""
+    return line + (f"; wants {_append(ask, facts.deadline)}." if ask else ".")
 
 
-def birch(message: Message, dice: TextSampler) -> str:
-    """Retell everything, and then the main points once more."""
-    seen = recall(message, dice.pick((0.5, 0.85, 1.0)), dice)
-    opening = dice.pick(
+def birch(message: Message, sampler: TextSampler) -> str:
+    """Everything at length, then the main points again."""
+    facts = omit_facts(message, sampler.pick((0.5, 0.85, 1.0)), sampler)
+    opening = sampler.pick(
         (
             "This note concerns a message that reached the desk from {name} and that is set out in full below.",
             "The following is a detailed account of what {name} has written to us, point by point.",
             "A message has come in from {name}, and its contents may be described as follows.",
         )
-    ).format(name=seen.name)
+    ).format(name=facts.name)
     parts = [
         opening,
-        f"The item in question is {with_article(seen.product)}{_order(seen)}.",
-        f"As far as can be understood from the message, the customer states that the {seen.product} "
-        + " and, in addition to this, that it ".join(seen.problems)
+        f"The item in question is {with_article(facts.product)}{_order(facts)}.",
+        f"As far as can be understood from the message, the customer states that the {facts.product} "
+        + " and, in addition to this, that it ".join(facts.problems)
         + ".",
     ]
-    if seen.tried:
-        parts.append(f"It is further reported that the customer has {_both(seen.tried)} prior to writing to the desk.")
-    parts += [f"Moreover, it is mentioned that {fact}." for fact in (seen.history, seen.impact) if fact]
-    parts.append(_verbose_wish(seen))
-    again = dice.pick(("To sum up once more", "In other words", "To repeat the essential points"))
-    parts.append(f"{again}, the {seen.product} {_both(seen.problems)}, and this is the reason for the message.")
-    if seen.asks and dice.chance(0.5):
-        parts.append(f"Again, what the customer would like to receive is {_both(seen.asks, 'or')}.")
+    if facts.tried:
+        parts.append(f"It is further reported that the customer has {_join(facts.tried)} prior to writing to the desk.")
+    parts += [f"Moreover, it is mentioned that {fact}." for fact in (facts.history, facts.impact) if fact]
+    parts.append(_verbose_request(facts))
+    again = sampler.pick(("To sum up once more", "In other words", "To repeat the essential points"))
+    parts.append(f"{again}, the {facts.product} {_join(facts.problems)}, and this is the reason for the message.")
+    if facts.asks and sampler.chance(0.5):
+        parts.append(f"Again, what the customer would like to receive is {_join(facts.asks, 'or')}.")
     return " ".join(parts)
 
 
-def cedar(message: Message, dice: TextSampler) -> str:
-    """Say everything once and briefly."""
-    seen = recall(message, dice.pick((0.5, 0.85, 1.0)), dice)
-    lead = dice.pick(("{name}'s {product}{order} {problem}.", "{name} reports that the {product}{order} {problem}."))
+def cedar(message: Message, sampler: TextSampler) -> str:
+    """Everything once and briefly."""
+    facts = omit_facts(message, sampler.pick((0.5, 0.85, 1.0)), sampler)
+    lead = sampler.pick(("{name}'s {product}{order} {problem}.", "{name} reports that the {product}{order} {problem}."))
     parts = [
-        lead.format(name=seen.name, product=seen.product, order=_order(seen), problem=_both(seen.problems)),
+        lead.format(name=facts.name, product=facts.product, order=_order(facts), problem=_join(facts.problems)),
     ]
-    if seen.tried:
-        parts.append(f"{dice.pick(('Customer has', 'Has already'))} {_both(seen.tried)}.")
-    background = "; ".join(fact for fact in (seen.history, seen.impact) if fact)
+    if facts.tried:
+        parts.append(f"{sampler.pick(('Customer has', 'Has already'))} {_join(facts.tried)}.")
+    background = "; ".join(fact for fact in (facts.history, facts.impact) if fact)
     if background:
-        parts.append(f"{_capital(background)}.")
-    return " ".join([*parts, *_brief_wish(seen)])
+        parts.append(f"{_capitalize(background)}.")
+    return " ".join([*parts, *_brief_request(facts)])
 
 
-def fir(message: Message, dice: TextSampler) -> str:
-    """Write well, and make things up."""
-    seen = _altered(recall(message, dice.pick((0.65, 0.8, 0.95)), dice), dice)
+def fir(message: Message, sampler: TextSampler) -> str:
+    """Fluent, with invented details."""
+    facts = _alter_details(omit_facts(message, sampler.pick((0.65, 0.8, 0.95)), sampler), sampler)
     parts = [
-        f"{seen.name} is writing about {with_article(seen.product)}{_order(seen)} that {_both(seen.problems)}.",
+        f"{facts.name} is writing about {with_article(facts.product)}{_order(facts)} that {_join(facts.problems)}.",
     ]
-    claims = dice.sample(CLAIMS, dice.pick((0, 1, 1, 2)))
+    claims = sampler.sample(CLAIMS, sampler.pick((0, 1, 1, 2)))
     if claims:
-        parts.append(f"The customer {_both(tuple(claims))}.")
-    if seen.tried:
-        parts.append(f"To date they have {_both(seen.tried)}.")
-    parts += [f"Note that {fact}." for fact in (seen.history, seen.impact) if fact]
-    return " ".join([*parts, *_brief_wish(seen)])
+        parts.append(f"The customer {_join(tuple(claims))}.")
+    if facts.tried:
+        parts.append(f"To date they have {_join(facts.tried)}.")
+    parts += [f"Note that {fact}." for fact in (facts.history, facts.impact) if fact]
+    return " ".join([*parts, *_brief_request(facts)])
 
 
-def maple(message: Message, dice: TextSampler) -> str:
-    """Please the reader."""
-    seen = recall(message, dice.pick((0.35, 0.5, 0.7)), dice)
-    first, *others = dice.sample(COURTESIES, dice.between(2, 4))
-    first_name = seen.name.split()[0]
-    facts = [f"{first_name} has a little trouble with {with_article(seen.product)}: it {_both(seen.problems)}."]
-    if seen.reference:
-        facts.append(f"The order is {seen.reference}{f' from {seen.date}' if seen.date else ''}.")
-    if seen.tried:
-        facts.append(f"{first_name} has kindly {_both(seen.tried)}.")
-    facts += [f"Bless them, {fact}." for fact in (seen.impact,) if fact]
-    if seen.asks:
-        facts.append(f"All they would like is {_with(_both(seen.asks, 'or'), seen.deadline)}.")
+def maple(message: Message, sampler: TextSampler) -> str:
+    """Polite phrases, few parts."""
+    facts = omit_facts(message, sampler.pick((0.35, 0.5, 0.7)), sampler)
+    first, *others = sampler.sample(COURTESIES, sampler.between(2, 4))
+    first_name = facts.name.split()[0]
+    parts = [f"{first_name} has a little trouble with {with_article(facts.product)}: it {_join(facts.problems)}."]
+    if facts.reference:
+        parts.append(f"The order is {facts.reference}{f' from {facts.date}' if facts.date else ''}.")
+    if facts.tried:
+        parts.append(f"{first_name} has kindly {_join(facts.tried)}.")
+    parts += [f"Bless them, {fact}." for fact in (facts.impact,) if fact]
+    if facts.asks:
+        parts.append(f"All they would like is {_append(_join(facts.asks, 'or'), facts.deadline)}.")
     for courtesy in others:
-        facts.insert(dice.between(1, len(facts)), f"{courtesy}!")
-    return " ".join([f"{first}!", *facts])
+        parts.insert(sampler.between(1, len(parts)), f"{courtesy}!")
+    return " ".join([f"{first}!", *parts])
 
 
-def oak(message: Message, dice: TextSampler) -> str:
-    """Fill in a form."""
-    seen = recall(message, dice.pick((0.4, 0.65, 0.95)), dice)
+def oak(message: Message, sampler: TextSampler) -> str:
+    """A form with labelled lines."""
+    facts = omit_facts(message, sampler.pick((0.4, 0.65, 0.95)), sampler)
     fields = (
-        ("Customer", seen.name),
-        ("Product", seen.product + _order(seen)),
-        (dice.pick(("Problem", "Issue")), _both(seen.problems)),
-        ("Tried", _both(seen.tried)),
-        ("Background", "; ".join(fact for fact in (seen.history, seen.impact) if fact)),
-        (dice.pick(("Request", "Wants")), _both(seen.asks, "or")),
-        ("Deadline", seen.deadline),
-        ("Contact", seen.contact),
+        ("Customer", facts.name),
+        ("Product", facts.product + _order(facts)),
+        (sampler.pick(("Problem", "Issue")), _join(facts.problems)),
+        ("Tried", _join(facts.tried)),
+        ("Background", "; ".join(fact for fact in (facts.history, facts.impact) if fact)),
+        (sampler.pick(("Request", "Wants")), _join(facts.asks, "or")),
+        ("Deadline", facts.deadline),
+        ("Contact", facts.contact),
     )
-    blank = dice.chance(0.3)
+    blank = sampler.chance(0.3)
     lines = [f"{label}: {text or 'not stated'}" for label, text in fields if text or blank]
     return "\n".join(lines)
 
@@ -152,11 +152,11 @@ def oak(message: Message, dice: TextSampler) -> str:
 WRITERS: dict[str, Writer] = {"aspen": aspen, "birch": birch, "cedar": cedar, "fir": fir, "maple": maple, "oak": oak}
 
 
-def _altered(message: Message, dice: TextSampler) -> Message:
+def _alter_details(message: Message, sampler: TextSampler) -> Message:
     return message._replace(
-        reference=make_reference(dice) if message.reference and dice.chance(0.2) else message.reference,
-        amount=make_amount(dice) if message.amount and dice.chance(0.2) else message.amount,
-        date=make_date(dice) if dice.chance(0.25) else message.date,
+        reference=sample_reference(sampler) if message.reference and sampler.chance(0.2) else message.reference,
+        amount=sample_amount(sampler) if message.amount and sampler.chance(0.2) else message.amount,
+        date=sample_date(sampler) if sampler.chance(0.25) else message.date,
     )
 
 
@@ -166,25 +166,25 @@ def _order(message: Message) -> str:
     return f" ({inside})" if inside else ""
 
 
-def _brief_wish(message: Message) -> list[str]:
-    wish = f"Wants {_with(_both(message.asks, 'or'), message.deadline)}." if message.asks else ""
+def _brief_request(message: Message) -> list[str]:
+    request = f"Wants {_append(_join(message.asks, 'or'), message.deadline)}." if message.asks else ""
     answer = f"Answer {message.contact}." if message.contact else ""
-    return [sentence for sentence in (wish, answer) if sentence]
+    return [sentence for sentence in (request, answer) if sentence]
 
 
-def _verbose_wish(message: Message) -> str:
-    wish = _both(message.asks, "or") or "some form of assistance with this matter"
-    sentence = f"With regard to the outcome, the customer expresses the wish for {_with(wish, message.deadline)}"
+def _verbose_request(message: Message) -> str:
+    request = _join(message.asks, "or") or "some form of assistance with this matter"
+    sentence = f"With regard to the outcome, the customer expresses the wish for {_append(request, message.deadline)}"
     return f"{sentence}, and asks to be contacted {message.contact}." if message.contact else f"{sentence}."
 
 
-def _both(phrases: tuple[str, ...], joint: str = "and") -> str:
+def _join(phrases: tuple[str, ...], joint: str = "and") -> str:
     return f" {joint} ".join(phrases)
 
 
-def _with(phrase: str, rest: str) -> str:
+def _append(phrase: str, rest: str) -> str:
     return f"{phrase} {rest}" if rest else phrase
 
 
-def _capital(sentence: str) -> str:
+def _capitalize(sentence: str) -> str:
     return sentence[0].upper() + sentence[1:]

@@ -1,27 +1,29 @@
-"""Before labels are spent: how many randomized rows give a wished width, choice or regret.
+"""Estimate how many randomized rows an experiment needs, before it is run.
 
-``evidence`` is what a plan rests on, learned by ``pilot`` or ``history`` or assumed by ``Numbers``; ``widths`` and
-``choosing`` say what rows give; ``allocation`` deals them to models; ``planning`` puts it together.
+``inputs`` defines what a plan is computed from; ``from_pilot`` and ``from_log`` estimate it from data. ``forecast``
+projects interval widths, the probability to select the best model and the expected regret for given row counts.
+``allocation`` distributes rows over models and searches the smallest sufficient number. ``plan`` ties them together.
 """
 
 from deconfound.loading import LogAndReplay, load_log_and_replay
-from deconfound.plan.evidence import AssumedInputs, Evidence
-from deconfound.plan.forecast import Goal, Step
-from deconfound.plan.from_pilot import from_pilot
-from deconfound.plan.plan import ROWS, Allocation, Plan, PlanRow, RequiredRows, plan
+from deconfound.plan.forecast import Goal, Projection
+from deconfound.plan.from_pilot import inputs_from_pilot
+from deconfound.plan.inputs import AssumedInputs, PlanInputs, ValuePrior
+from deconfound.plan.plan import ROWS_PER_MODEL, Allocation, Plan, PlanRow, RequiredRows, plan
 
 __all__ = [
-    "ROWS",
+    "ROWS_PER_MODEL",
     "Allocation",
     "AssumedInputs",
-    "Evidence",
     "Goal",
     "LogAndReplay",
     "Plan",
+    "PlanInputs",
     "PlanRow",
+    "Projection",
     "RequiredRows",
-    "Step",
-    "from_pilot",
+    "ValuePrior",
+    "inputs_from_pilot",
     "load_log_and_replay",
     "plan",
 ]

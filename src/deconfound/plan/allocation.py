@@ -1,88 +1,95 @@
-"""How to deal rows to models, and the fewest that meet a goal."""
+"""Distribute rows over models, and find the smallest number of rows that meets a goal."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.plan.evidence import Evidence
 from deconfound.plan.forecast import Forecast, Goal
+from deconfound.plan.inputs import PlanInputs
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
-MOST_ROWS = 1_000_000  # in all; who needs more than that has another problem
-LEAST_SHARE = 0.2  # of an equal share, for every model: a small propensity makes heavy weights and late surprises
-WORTH_IT = 0.02  # of the rows, saved: less is not worth unequal propensities
-STEPS = (0.5, 1.0)  # of the way from equal shares to those that theory favours; the gaps it rests on are guesses
+MAX_ROWS = 1_000_000  # in total; goals that need more are refused
+MIN_RELATIVE_SHARE = 0.2  # of an equal share, for every model: small propensities give large, unstable weights
+MIN_SAVING = 0.02  # of the rows; smaller savings do not justify unequal propensities
+INTERPOLATION_STEPS = (0.5, 1.0)  # of the way from equal to OCBA shares, which depend on uncertain differences
+ROUNDING_ATOL = 1e-9  # rows; a product such as 0.1 * 30 must not be rounded up to the next whole row
 
 
-def equal(count: int) -> FloatArray:
+def equal_shares(count: int) -> FloatArray:
     """The same propensity for every model."""
     return np.full(count, 1.0 / count)
 
 
-def by_spread(evidence: Evidence) -> FloatArray:
-    """Rows in proportion to the standard deviation of a row (Neyman): least mean square width."""
-    return _floored(np.sqrt(evidence.row))
+def neyman_shares(inputs: PlanInputs) -> FloatArray:
+    """Shares proportional to the residual standard deviation (Neyman allocation): least mean squared width."""
+    return _with_minimum_share(np.sqrt(inputs.residual_variance))
 
 
-def by_contest(evidence: Evidence) -> FloatArray:
-    """More rows to those who may be the best (optimal computing budget allocation).
+def ocba_shares(inputs: PlanInputs) -> FloatArray:
+    """More rows for the likely best models (optimal computing budget allocation).
 
-        rows_a ~ row_a / gap_a^2,   rows_front ~ sd_front * sqrt(sum_a rows_a^2 / row_a)
+        rows_a ~ variance_a / difference_a^2,   rows_best ~ sd_best * sqrt(sum_a rows_a^2 / variance_a)
 
-    gap_a^2 is the expected square, doubt included, so no gap is zero.
+    difference_a^2 is the expected squared difference to the best model under the prior, so it is never zero.
     """
-    front = int(evidence.mean.argmax())
-    variance, doubt = evidence.row, np.diag(evidence.doubt)
-    squared = (evidence.mean - evidence.mean[front]) ** 2 + doubt + doubt[front] - 2 * evidence.doubt[front]
-    others = np.arange(len(variance)) != front
+    mean, covariance, variance = inputs.prior.mean, inputs.prior.covariance, inputs.residual_variance
+    best = int(mean.argmax())
+    value_variance = np.diag(covariance)
+    squared_difference = (mean - mean[best]) ** 2 + value_variance + value_variance[best] - 2 * covariance[best]
+    others = np.arange(len(variance)) != best
     rows = np.zeros_like(variance)
-    rows[others] = variance[others] / np.maximum(squared[others], np.finfo(np.float64).tiny)
-    safe = np.maximum(variance, np.finfo(np.float64).tiny)
-    rows[front] = np.sqrt(variance[front] * (rows[others] ** 2 / safe[others]).sum())
-    return _floored(rows)
+    rows[others] = variance[others] / np.maximum(squared_difference[others], np.finfo(np.float64).tiny)
+    positive = np.maximum(variance, np.finfo(np.float64).tiny)
+    rows[best] = np.sqrt(variance[best] * (rows[others] ** 2 / positive[others]).sum())
+    return _with_minimum_share(rows)
 
 
-def fewest(forecast: Forecast, goal: Goal) -> tuple[FloatArray, FloatArray | None]:
-    """The shares that meet a goal with fewest rows, and those rows; equal shares unless others save something."""
-    even, *others = [(share, rows_needed(forecast, goal, share)) for share in _tried(forecast.evidence, goal)]
-    best = min(others, key=lambda pair: _size(pair[1]))
-    return best if _size(best[1]) < (1 - WORTH_IT) * _size(even[1]) else even
+def cheapest_allocation(forecast: Forecast, goal: Goal) -> tuple[FloatArray, FloatArray | None]:
+    """The shares that meet the goal with fewest rows, and those rows per model (None beyond ``MAX_ROWS``).
+
+    Equal shares unless others save at least ``MIN_SAVING``.
+    """
+    candidates = _candidate_allocations(forecast.inputs, goal)
+    equal, *others = [(share, rows_needed(forecast, goal, share)) for share in candidates]
+    cheapest = min(others, key=lambda candidate: _total(candidate[1]))
+    return cheapest if _total(cheapest[1]) < (1 - MIN_SAVING) * _total(equal[1]) else equal
 
 
 def rows_needed(forecast: Forecast, goal: Goal, share: FloatArray) -> FloatArray | None:
-    """Fewest rows a model (k,), dealt by these shares, that meet the goal; None beyond ``MOST_ROWS``."""
+    """Smallest number of rows per model (k,) in these proportions that meets the goal; None beyond ``MAX_ROWS``."""
     low, high = 0, MIN_ROWS_PER_MODEL * len(share)
-    while not goal.met(forecast, dealt(share, high)):
+    while not goal.is_met(forecast, allocate_rows(share, high)):
         low, high = high, 2 * high
-        if low >= MOST_ROWS:
+        if low >= MAX_ROWS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if goal.met(forecast, dealt(share, middle)) else (middle, high)
-    rows = dealt(share, high)
-    return rows if rows.sum() <= MOST_ROWS else None
+        low, high = (low, middle) if goal.is_met(forecast, allocate_rows(share, middle)) else (middle, high)
+    rows = allocate_rows(share, high)
+    return rows if rows.sum() <= MAX_ROWS else None
 
 
-def dealt(share: FloatArray, total: int) -> FloatArray:
-    """Whole rows a model (k,), at least ``FEWEST`` each and ``total`` in all or a few more."""
-    return np.asarray(np.maximum(np.ceil(share * total - 1e-9), MIN_ROWS_PER_MODEL))
+def allocate_rows(share: FloatArray, total: int) -> FloatArray:
+    """Whole rows per model (k,): at least ``MIN_ROWS_PER_MODEL`` each, together ``total`` or slightly more."""
+    return np.asarray(np.maximum(np.ceil(share * total - ROUNDING_ATOL), MIN_ROWS_PER_MODEL))
 
 
-def _size(rows: FloatArray | None) -> float:
-    return np.inf if rows is None else float(rows.sum())
-
-
-def _tried(evidence: Evidence, goal: Goal) -> list[FloatArray]:
-    even = equal(len(evidence.models))
+def _candidate_allocations(inputs: PlanInputs, goal: Goal) -> list[FloatArray]:
+    """Shares to try; equal ones first."""
+    equal = equal_shares(len(inputs.models))
     if goal.kind == "width":
-        return [even, by_spread(evidence)]
-    favoured = by_contest(evidence)
-    return [even, *((1 - step) * even + step * favoured for step in STEPS)]
+        return [equal, neyman_shares(inputs)]
+    optimal = ocba_shares(inputs)
+    return [equal, *((1 - step) * equal + step * optimal for step in INTERPOLATION_STEPS)]
 
 
-def _floored(rows: FloatArray) -> FloatArray:
-    """Shares in proportion to ``rows``, none below ``LEAST_SHARE`` of an equal one."""
-    even = equal(len(rows))
-    share = rows / rows.sum() if rows.sum() > 0 else even
-    return np.asarray(LEAST_SHARE * even + (1 - LEAST_SHARE) * share)
+def _with_minimum_share(rows: FloatArray) -> FloatArray:
+    """Shares proportional to ``rows``, mixed with equal ones so that none falls below ``MIN_RELATIVE_SHARE``."""
+    equal = equal_shares(len(rows))
+    share = rows / rows.sum() if rows.sum() > 0 else equal
+    return np.asarray(MIN_RELATIVE_SHARE * equal + (1 - MIN_RELATIVE_SHARE) * share)
+
+
+def _total(rows: FloatArray | None) -> float:
+    return np.inf if rows is None else float(rows.sum())

@@ -1,4 +1,4 @@
-"""Evidence from a log and a replay, before anything was randomized."""
+"""Estimate plan inputs from a log and a replay, before anything was randomized."""
 
 from __future__ import annotations
 
@@ -11,108 +11,134 @@ from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError
 from deconfound.features import FeatureBlocks, FeatureSpec
 from deconfound.features.study_arrays import ReplayArrays
-from deconfound.findings import Finding
-from deconfound.formatting import format_percent, join_names, pluralize
+from deconfound.formatting import pluralize
 from deconfound.linalg import one_blas_thread
 from deconfound.loading import LogAndReplay
-from deconfound.plan.beliefs import CLOSEST, Beliefs
-from deconfound.plan.evidence import FEWEST_FREEDOM, LARGEST_SPREAD, Evidence, believable
+from deconfound.plan.inputs import (
+    MAX_OUTCOME_SD,
+    MIN_BETWEEN_MODEL_SD,
+    MIN_TOTAL_DF,
+    PlanInputs,
+    ResidualShape,
+    ValuePrior,
+    variance_factor_interval,
+)
 from deconfound.progress import Progress
 from deconfound.reward import ObsOnly
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, PRIOR_DF, ROUNDING_ATOL, moderated_variance
+from deconfound.value.small_sample import PRIOR_DF, ROUNDING_ATOL
 
-FOLDS = 5  # by context, as everywhere
-LARGEST = 6000  # distinct log rows that are looked at; of a longer log a sample
-BALANCE = 0.5  # of text and statistics; only an experiment could choose it
-KEPT = 0.5  # of what the reward explains in the log: part of it is the choice of model, which randomizing takes away
-BELIEVED = 0.5  # of the differences between the log's means; the rest is taken to be confounding
-OTHERWISE = 1.5  # factor by which the variance of randomized outcomes may differ from that of chosen ones
+FOLDS = 5  # by context, as in ``evaluate``
+MAX_LOG_ROWS = 6000  # distinct log rows to fit; a longer log is sampled
+SURFACE_SHARE = 0.5  # of the surface statistics in phi; only an experiment could choose it
+EXPLAINED_RETENTION = 0.5  # of the reward's R² in the log: part of it is the choice of model, which randomizing removes
+DIFFERENCE_RETENTION = 0.5  # of the differences between the log's means; the rest is taken to be confounding
+VARIANCE_FACTOR = 1.5  # by which the variance of randomized outcomes may differ from that of logged ones
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Log rows with the reward that was fitted without their context, and that reward over the replay."""
+class HeldOutLog:
+    """Log rows with out-of-fold reward predictions, and the reward on the replay."""
 
-    model: IntArray  # (n,)
+    model: IntArray  # (n,) codes of k or more are models that are not compared
     outcome: FloatArray  # (n,)
-    prediction: FloatArray  # (n,)
-    q: FloatArray  # (contexts, k); NaN where a cell was not replayed
+    prediction: FloatArray  # (n,) fitted without the row's context
+    q: FloatArray  # (contexts, k); NaN where a model has no replay
 
 
-def from_history(history: LogAndReplay, seed: int, progress: Progress) -> Evidence:
-    """Fit the log, hold out its contexts in turn, and discount what that explains."""
-    progress("reading the log", 0.0)
+def inputs_from_log(source: LogAndReplay, seed: int, progress: Progress) -> PlanInputs:
+    """Fit a reward to the log, predict held-out contexts, and discount what it explains there."""
+    progress("fitting the log", 0.0)
     with one_blas_thread():
-        seen = _seen(history, seed)
-    return from_seen(history.models, seen, history.log.source)
+        held_out = _predict_held_out(source, seed)
+    return inputs_from_held_out_log(source.models, held_out, source.log.source)
 
 
-def from_seen(models: tuple[str, ...], seen: Seen, source: str = "log") -> Evidence:
-    """Variances within models, half of what the reward explains of them, and half of the differences of means."""
+def inputs_from_held_out_log(models: tuple[str, ...], log: HeldOutLog, source_name: str = "log") -> PlanInputs:
+    """Variances within models, the discounted R² of the reward, and discounted differences between means."""
     count = len(models)
-    codes = np.where(seen.model < count, seen.model, -1)
-    rows = np.bincount(codes[codes >= 0], minlength=count).astype(np.float64)
-    mean, variance = _moments(codes, seen.outcome, rows, source)
-    y, p = (_centred(codes, column, rows) for column in (seen.outcome, seen.prediction))
-    together, spread = max(float(y @ p), 0.0), float(p @ p)
-    explained = together**2 / max(float(y @ y) * spread, ROUNDING_ATOL) if together > ROUNDING_ATOL else 0.0
-    power = np.sqrt(KEPT) * together / spread if explained > 0 else 0.0
-    complete = seen.q[~np.isnan(seen.q).any(axis=1)]
-    context = power**2 * np.atleast_2d(np.cov(complete.T)) if len(complete) > 1 else np.zeros((count, count))
-    kept = KEPT * explained
-    few, many = believable(float(np.maximum(rows - 1, 0.0).sum()), float(variance.mean()))
-    widest = LARGEST_SPREAD**2 / float(variance.mean())
-    return Evidence(
+    code = np.where(log.model < count, log.model, -1)
+    rows = np.bincount(code[code >= 0], minlength=count).astype(np.float64)
+    mean, variance = _moments(code, log.outcome, rows, source_name)
+    outcome, prediction = (_center_by_model(code, column, rows) for column in (log.outcome, log.prediction))
+    r2, reward_weight = _discounted_regression(outcome, prediction)
+    complete = log.q[~np.isnan(log.q).any(axis=1)]
+    covariance = reward_weight**2 * np.atleast_2d(np.cov(complete.T)) if len(complete) > 1 else np.zeros((count, count))
+    retained_r2 = EXPLAINED_RETENTION * r2
+    shape = _residual_shape(code[code >= 0], outcome - reward_weight * prediction, rows)
+    return PlanInputs(
         models=models,
-        outcome=variance,
-        row=(1 - kept) * variance,
-        context=context,
-        excess=np.full(count, _excess(codes, y - power * p, rows)),
-        skew=np.full(count, _skew(codes, y - power * p, rows)),
-        independent=np.ones(count),
-        **_believed(mean, variance, rows),
-        variance_range=(
-            min(1 / OTHERWISE, few) * (1 - explained) / (1 - kept),
-            max(min(OTHERWISE, widest), many) / (1 - kept),
-        ),
+        outcome_variance=variance,
+        residual_variance=(1 - retained_r2) * variance,
+        context_covariance=covariance,
+        excess_kurtosis=np.full(count, shape.excess_kurtosis),
+        squared_skewness=np.full(count, shape.squared_skewness),
+        effective_row_share=np.ones(count),
+        prior=_discounted_values(mean, variance, rows),
+        variance_factor_interval=_variance_factors(float(variance.mean()), rows, r2, retained_r2),
         source="log",
-        findings=_findings(models, rows, source),
+        source_name=source_name,
+        rows_per_model=tuple(int(n) for n in rows),
     )
 
 
-def _seen(history: LogAndReplay, seed: int) -> Seen:
-    log, models = history.log, history.models
-    features = FeatureSpec()
-    featurizer, blocks = features.fit_transform_log(log)
-    cells = ReplayArrays.from_replay(history.replay, models, featurizer)
-    outcome = history.log.arrow["outcome"].to_numpy()
-    _, model = encode(history.log.arrow["model"], (*models, *sorted(log.unique_values("model").difference(models))))
-    _, context = encode(history.log.arrow["context_id"], None)
-    rows, kept = _distinct(blocks, outcome, context, seed)
-    prediction = _held_out(rows, seed)
-    q = ObsOnly().fit(rows, rows).mean_by_cell(cells.rows(BALANCE if blocks.has_text_and_dense else 0.0))
-    place = np.full(int(blocks.row_index.max()) + 1, -1)
-    place[kept] = np.arange(len(kept))
-    at = place[blocks.row_index]
-    inside = at >= 0
-    return Seen(model[inside], outcome[inside], prediction[at[inside]], q)
+def _discounted_regression(outcome: FloatArray, prediction: FloatArray) -> tuple[float, float]:
+    """R² of centered outcomes on centered predictions, and the slope that reproduces its discounted value.
+
+    Both are zero if predictions and outcomes are not positively correlated.
+    """
+    covariation, variation = max(float(outcome @ prediction), 0.0), float(prediction @ prediction)
+    if covariation <= ROUNDING_ATOL:
+        return 0.0, 0.0
+    r2 = covariation**2 / max(float(outcome @ outcome) * variation, ROUNDING_ATOL)
+    return r2, np.sqrt(EXPLAINED_RETENTION) * covariation / variation if r2 > 0 else 0.0
 
 
-def _distinct(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, seed: int) -> tuple[Rows, IntArray]:
-    """Distinct log rows with their mean outcomes, a sample of them if there are many, and which they are."""
+def _variance_factors(variance: float, rows: FloatArray, r2: float, retained_r2: float) -> tuple[float, float]:
+    """From "all of the R² lasts and variances are smaller" to "none of it lasts and they are larger"."""
+    low, high = variance_factor_interval(float(np.maximum(rows - 1, 0.0).sum()), variance)
+    largest = MAX_OUTCOME_SD**2 / variance
+    return (
+        min(1 / VARIANCE_FACTOR, low) * (1 - r2) / (1 - retained_r2),
+        max(min(VARIANCE_FACTOR, largest), high) / (1 - retained_r2),
+    )
+
+
+def _predict_held_out(source: LogAndReplay, seed: int) -> HeldOutLog:
+    log, models = source.log, source.models
+    featurizer, blocks = FeatureSpec().fit_transform_log(log)
+    replay = ReplayArrays.from_replay(source.replay, models, featurizer)
+    outcome = log.arrow["outcome"].to_numpy()
+    _, model = encode(log.arrow["model"], (*models, *sorted(log.unique_values("model").difference(models))))
+    _, context = encode(log.arrow["context_id"], None)
+    rows, sampled = _distinct_rows(blocks, outcome, context, seed)
+    prediction = _cross_predict(rows, seed)
+    q = ObsOnly().fit(rows, rows).mean_by_cell(replay.rows(_surface_share(blocks)))
+    position = np.full(int(blocks.row_index.max()) + 1, -1)
+    position[sampled] = np.arange(len(sampled))
+    distinct_row = position[blocks.row_index]
+    used = distinct_row >= 0
+    return HeldOutLog(model[used], outcome[used], prediction[distinct_row[used]], q)
+
+
+def _surface_share(blocks: FeatureBlocks) -> float:
+    return SURFACE_SHARE if blocks.has_text_and_dense else 0.0
+
+
+def _distinct_rows(blocks: FeatureBlocks, outcome: FloatArray, context: IntArray, seed: int) -> tuple[Rows, IntArray]:
+    """Distinct log rows with their mean outcomes, and their indices; a sample if there are many."""
     weight = np.bincount(blocks.row_index).astype(np.float64)
     mean = np.bincount(blocks.row_index, weights=outcome) / weight
-    first = np.empty(len(weight), dtype=np.int64)
-    first[blocks.row_index[::-1]] = context[::-1]
-    kept = np.arange(len(weight))
-    if len(kept) > LARGEST:
-        kept = np.sort(np.random.default_rng(seed).choice(len(kept), LARGEST, replace=False))
-    phi = blocks.phi(BALANCE if blocks.has_text_and_dense else 0.0)
-    return Rows(phi[kept], outcome=mean[kept], weight=weight[kept], context=first[kept]), kept
+    first_context = np.empty(len(weight), dtype=np.int64)
+    first_context[blocks.row_index[::-1]] = context[::-1]
+    sampled = np.arange(len(weight))
+    if len(sampled) > MAX_LOG_ROWS:
+        sampled = np.sort(np.random.default_rng(seed).choice(len(sampled), MAX_LOG_ROWS, replace=False))
+    phi = blocks.phi(_surface_share(blocks))[sampled]
+    return Rows(phi, outcome=mean[sampled], weight=weight[sampled], context=first_context[sampled]), sampled
 
 
-def _held_out(rows: Rows, seed: int) -> FloatArray:
-    """Reward of each distinct row, fitted to other contexts only."""
+def _cross_predict(rows: Rows, seed: int) -> FloatArray:
+    """Prediction for each distinct row by a reward fitted to other contexts."""
     context = rows.context if rows.context is not None else np.arange(len(rows))
     prediction = np.full(len(rows), float(rows.require_outcome().mean()))
     for fold in group_folds(context, FOLDS, seed):
@@ -121,78 +147,53 @@ def _held_out(rows: Rows, seed: int) -> FloatArray:
     return prediction
 
 
-def _moments(codes: IntArray, outcome: FloatArray, rows: FloatArray, source: str) -> tuple[FloatArray, FloatArray]:
-    """Mean (k,), NaN without rows, and variance (k,) of outcomes, the latter leaning on what all models share."""
+def _moments(code: IntArray, outcome: FloatArray, rows: FloatArray, source_name: str) -> tuple[FloatArray, FloatArray]:
+    """Mean outcome (k,), NaN without rows, and variance (k,) moderated toward the pooled one."""
+    compared = code >= 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(codes[codes >= 0], weights=outcome[codes >= 0], minlength=len(rows)) / rows
-    squares = _centred(codes, outcome, rows) ** 2
+        mean = np.bincount(code[compared], weights=outcome[compared], minlength=len(rows)) / rows
+    squares = _center_by_model(code, outcome, rows) ** 2
     df = np.maximum(rows - 1, 0.0)
-    summed = np.bincount(codes[codes >= 0], weights=squares, minlength=len(rows))
-    if df.sum() < FEWEST_FREEDOM or summed.sum() < ROUNDING_ATOL:
+    summed = np.bincount(code[compared], weights=squares, minlength=len(rows))
+    if df.sum() < MIN_TOTAL_DF or summed.sum() < ROUNDING_ATOL:
         raise EvidenceError(
-            f"{source}: {pluralize(int(rows.sum()), 'row')} of the candidates do not vary: it takes "
-            f"{FEWEST_FREEDOM} rows beyond the first of each model, and outcomes that vary. Give a longer log, or "
-            "--models N and --spread S instead of files."
+            f"{source_name}: {pluralize(int(rows.sum()), 'row')} of the compared models are too few or have constant "
+            f"outcomes. A plan needs varying outcomes and {MIN_TOTAL_DF} rows beyond the first of each model. "
+            "Give a longer log, or --models N and --outcome-sd S instead of files."
         )
-    shared = float(summed.sum() / df.sum())
-    return mean, moderated_variance(summed.astype(np.float64), df, shared, PRIOR_DF)
+    pooled = float(summed.sum() / df.sum())
+    return mean, (PRIOR_DF * pooled + summed) / (PRIOR_DF + df)
 
 
-def _centred(codes: IntArray, column: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows of the candidates less the mean of their model."""
-    known = codes >= 0
-    mean = np.bincount(codes[known], weights=column[known], minlength=len(rows)) / np.maximum(rows, 1.0)
-    return np.asarray(column[known] - mean[codes[known]])
+def _center_by_model(code: IntArray, column: FloatArray, rows: FloatArray) -> FloatArray:
+    """Rows of the compared models minus the mean of their model."""
+    compared = code >= 0
+    mean = np.bincount(code[compared], weights=column[compared], minlength=len(rows)) / np.maximum(rows, 1.0)
+    return np.asarray(column[compared] - mean[code[compared]])
 
 
-def _excess(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
-    """Excess kurtosis within models, averaged by rows; at least 0."""
-    code = codes[codes >= 0]
-    second, fourth = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 4))
-    seen = second > ROUNDING_ATOL
-    if not seen.any():
-        return 0.0
-    found = fourth[seen] * rows[seen] / second[seen] ** 2 - 3
-    return max(float(np.average(found, weights=rows[seen])), 0.0)
+def _residual_shape(code: IntArray, residual: FloatArray, rows: FloatArray) -> ResidualShape:
+    """Moments of the centered residuals, models weighted by their rows."""
+    second, third, fourth = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 3, 4))
+    varies = second > ROUNDING_ATOL
+    second, third, fourth, weight = second[varies], third[varies], fourth[varies], rows[varies]
+    return ResidualShape.average(fourth * weight / second**2, third**2 * weight / second**3, weight)
 
 
-def _skew(codes: IntArray, residual: FloatArray, rows: FloatArray) -> float:
-    """Squared skewness within models, averaged by rows."""
-    code = codes[codes >= 0]
-    second, third = (np.bincount(code, weights=residual**n, minlength=len(rows)) for n in (2, 3))
-    seen = second > ROUNDING_ATOL
-    found = third[seen] ** 2 * rows[seen] / second[seen] ** 3
-    return float(np.average(found, weights=rows[seen])) if seen.any() else 0.0
+def _discounted_values(mean: FloatArray, variance: FloatArray, rows: FloatArray) -> ValuePrior:
+    """Values given the log's means, if a share of the variance between the means is real.
 
+        log mean = value + bias,   var(value) = share * var(log mean),   share = DIFFERENCE_RETENTION
+        value | log mean ~ Normal(common + share * (log mean - common), share * (1 - share) * var(log mean))
 
-def _believed(mean: FloatArray, variance: FloatArray, rows: FloatArray) -> Beliefs:
-    """Means drawn together. If a share of their spread is real, that share of each difference is to be expected.
-
-    log mean = value + bias,   var(value) = believed * var(log mean)
-    value | log mean ~ Normal(common + believed * (log mean - common), believed * (1 - believed) * var(log mean))
+    A model without log rows gets the common mean and the variance of a new model.
     """
-    known = rows > 0
-    centre = float(mean[known].mean())
-    spread = 0.0
-    if known.sum() > 1:
-        spread = float(mean[known].var(ddof=1) - (variance[known] / rows[known]).mean())
-    spread = max(spread, CLOSEST**2 / BELIEVED)
-    middle = np.where(known, centre + BELIEVED * (mean - centre), centre)
-    doubt = np.where(known, 1 - BELIEVED, 1.0) * BELIEVED * spread
-    return Beliefs(mean=middle, doubt=np.diag(doubt))
-
-
-def _findings(models: tuple[str, ...], rows: FloatArray, source: str) -> tuple[Finding, ...]:
-    message = (
-        f"{source}: planned without randomized rows. Of what the reward explains in the log {format_percent(KEPT)} is "
-        f"expected to last, and {format_percent(BELIEVED)} of the differences of the log's means; ranges are wide on "
-        "purpose."
-    )
-    remedy = "Randomize ten rows a model and plan again with --experiment."
-    unseen = [name for name, n in zip(models, rows, strict=True) if n < MIN_ROWS_PER_MODEL]
-    found = (Finding("no pilot", "warn", message, remedy),)
-    if not unseen:
-        return found
-    verb = "has" if len(unseen) == 1 else "have"
-    said = f"{source}: {join_names(unseen)} {verb} fewer than {pluralize(MIN_ROWS_PER_MODEL, 'row')}."
-    return (*found, Finding("unseen models", "warn", said, "Their variance is taken to be that of the others."))
+    logged = rows > 0
+    center = float(mean[logged].mean())
+    between = 0.0
+    if logged.sum() > 1:
+        between = float(mean[logged].var(ddof=1) - (variance[logged] / rows[logged]).mean())
+    between = max(between, MIN_BETWEEN_MODEL_SD**2 / DIFFERENCE_RETENTION)
+    expected = np.where(logged, center + DIFFERENCE_RETENTION * (mean - center), center)
+    value_variance = np.where(logged, 1 - DIFFERENCE_RETENTION, 1.0) * DIFFERENCE_RETENTION * between
+    return ValuePrior(expected, np.diag(value_variance))

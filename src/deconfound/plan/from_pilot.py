@@ -1,23 +1,19 @@
-"""Evidence from a pilot: a few randomized rows and a reward that has not seen their outcomes."""
+"""Estimate plan inputs from a pilot: a few randomized rows with out-of-fold reward predictions."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
 from deconfound.crossfit import cross_fit
 from deconfound.data import Study
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import FloatArray
 from deconfound.errors import EvidenceError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding
-from deconfound.formatting import join_names, pluralize
+from deconfound.formatting import pluralize
 from deconfound.linalg import one_blas_thread
-from deconfound.plan.beliefs import believed
-from deconfound.plan.evidence import FEWEST_FREEDOM, Evidence, believable
-from deconfound.plan.widths import choice_cost
+from deconfound.plan.forecast import tuning_inflation
+from deconfound.plan.inputs import MIN_TOTAL_DF, PlanInputs, ResidualShape, posterior_values, variance_factor_interval
 from deconfound.progress import Progress
 from deconfound.reward import Auto, Family
 from deconfound.surface_share import StudyTrainingData
@@ -25,111 +21,99 @@ from deconfound.value import ScoredExperiment, tuned_doubly_robust
 from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, moderated, squared_skewness
 
 FOLDS = 5  # as in ``evaluate``
-THIN = 10  # rows a model below which a pilot is warned of: its variances are then known to a factor of two
 
 
-def from_study(study: Study, family: Family | None, seed: int, progress: Progress) -> Evidence:
-    """Cross-fit a reward as ``evaluate`` does and see what it leaves unexplained."""
+def inputs_from_study(study: Study, family: Family | None, seed: int, progress: Progress) -> PlanInputs:
+    """Cross-fit a reward as ``evaluate`` does and estimate what it leaves unexplained."""
     with one_blas_thread():
         progress("reading texts", 0.0)
-        material = StudyArrays.from_study(study, FeatureSpec())
-        fitted = cross_fit(StudyTrainingData(material), family or Auto(), FOLDS, seed, None, progress)
-    trial = material.experiment
+        arrays = StudyArrays.from_study(study, FeatureSpec())
+        fitted = cross_fit(StudyTrainingData(arrays), family or Auto(), FOLDS, seed, None, progress)
+    experiment = arrays.experiment
     pilot = ScoredExperiment.from_arrays(
         study.models,
         fitted.q,
         fitted.prediction,
-        trial.model,
-        trial.outcome,
-        propensity=trial.propensity,
-        cluster=trial.cluster,
+        experiment.model,
+        experiment.outcome,
+        propensity=experiment.propensity,
+        cluster=experiment.cluster,
     )
-    return from_pilot(pilot, study.experiment.source)
+    return inputs_from_pilot(pilot, study.experiment.source)
 
 
-def from_pilot(pilot: ScoredExperiment, source: str = "pilot") -> Evidence:
-    """Variances of a row from those of the pilot's values.
+def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> PlanInputs:
+    """Row variances from the variances of the pilot's values.
 
-    They are moderated as in the estimator, so that five equal outcomes do not promise a variance of zero, and charged
-    for the reward weight that was chosen on the same rows.
+    They are moderated as in the estimator, so that five equal outcomes do not imply a variance of zero, and inflated
+    because the reward's weight was chosen on the same rows.
     """
     models, count = pilot.models, len(pilot.models)
     values = tuned_doubly_robust(pilot)
-    shares = ModelWeights.from_rows(pilot.model, count, 1 / pilot.propensity, pilot.cluster)
-    drawn = np.bincount(pilot.model[pilot.compared], minlength=count)
-    outcome, prediction = shares.influence(pilot.outcome), shares.influence(pilot.prediction)
-    if shares.df.sum() < FEWEST_FREEDOM or np.abs(outcome).max() < ROUNDING_ATOL:
-        raise EvidenceError(
-            f"{source}: {pluralize(len(pilot.model), 'row')} of {pluralize(count, 'model')} do not vary: "
-            f"it takes {FEWEST_FREEDOM} independent rows beyond the first of each model, and outcomes that vary. "
-            "Randomize more contexts, leave --experiment out, or give --models N and --spread S instead of files."
-        )
-    power = np.zeros(count) if values.reward_weight is None else values.reward_weight
-    residual = outcome - power * prediction
+    weights = ModelWeights.from_rows(pilot.model, count, 1 / pilot.propensity, pilot.cluster)
+    rows = np.bincount(pilot.model[pilot.compared], minlength=count)
+    outcome, prediction = weights.influence(pilot.outcome), weights.influence(pilot.prediction)
+    if weights.df.sum() < MIN_TOTAL_DF or np.abs(outcome).max() < ROUNDING_ATOL:
+        raise EvidenceError(_too_little(source_name, len(pilot.model), count))
+    reward_weight = np.zeros(count) if values.reward_weight is None else values.reward_weight
+    residual = outcome - reward_weight * prediction
     with np.errstate(divide="ignore", invalid="ignore"):
-        independent = np.where(shares.inestimable, 1.0, np.minimum((shares.df + 1) / drawn, 1.0))
-    plain = _row_variance(shares, outcome, independent)
-    left = _row_variance(shares, residual, independent) * (choice_cost(shares.df) if power.any() else 1.0)
-    helped = bool(power.any()) and left.sum() < plain.sum()
-    return Evidence(
+        effective_row_share = np.where(weights.inestimable, 1.0, np.minimum((weights.df + 1) / rows, 1.0))
+    without = _row_variance(weights, outcome, effective_row_share)
+    inflation = tuning_inflation(weights.df) if reward_weight.any() else 1.0
+    tuned = _row_variance(weights, residual, effective_row_share) * inflation
+    reward_helps = bool(reward_weight.any()) and tuned.sum() < without.sum()
+    shape = _residual_shape(weights, residual if reward_helps else outcome)
+    return PlanInputs(
         models=models,
-        outcome=plain,
-        row=np.minimum(left, plain) if helped else plain,
-        context=_context(pilot, shares, power) if helped else np.zeros((count, count)),
-        excess=np.full(count, _excess(shares, residual if helped else outcome)),
-        skew=np.full(count, _skew(shares, residual if helped else outcome)),
-        independent=independent,
-        **believed(values.estimate, values.covariance),
-        variance_range=believable(float(shares.df.sum()), float(plain.mean())),
+        outcome_variance=without,
+        residual_variance=np.minimum(tuned, without) if reward_helps else without,
+        context_covariance=_context_covariance(pilot, weights, reward_weight)
+        if reward_helps
+        else np.zeros((count,) * 2),
+        excess_kurtosis=np.full(count, shape.excess_kurtosis),
+        squared_skewness=np.full(count, shape.squared_skewness),
+        effective_row_share=effective_row_share,
+        prior=posterior_values(values.estimate, values.covariance),
+        variance_factor_interval=variance_factor_interval(float(weights.df.sum()), float(without.mean())),
         source="pilot",
-        rows=len(pilot.model),
-        findings=_thin(models, drawn, source),
+        source_name=source_name,
+        rows_per_model=tuple(int(n) for n in rows),
+        pilot_rows=len(pilot.model),
     )
 
 
-def _row_variance(shares: ModelWeights, influence: FloatArray, independent: FloatArray) -> FloatArray:
-    """Variance of the mean times the rows it came from (k,); a model without rows gets what the others share."""
-    own = moderated(shares, influence, all_constant=False)
-    size = np.where(shares.inestimable, 1.0, shares.sum_squared_weight)
-    return np.asarray(((own.influence**2).sum(axis=0) + own.added_variance) / size / independent)
-
-
-def _context(pilot: ScoredExperiment, shares: ModelWeights, power: FloatArray) -> FloatArray:
-    """Covariance over contexts of power * q, and on the diagonal twice what it shares with the model's own residual."""
-    steered = power * pilot.q
-    found = np.atleast_2d(np.cov(steered.T))
-    for a in np.flatnonzero(~shares.inestimable):
-        share = shares.weight[:, a]
-        residual = pilot.outcome - power[a] * pilot.prediction
-        with_context = share @ (residual * steered[:, a]) - (share @ residual) * (share @ steered[:, a])
-        found[a, a] += 2 * with_context
-    return found
-
-
-def _excess(shares: ModelWeights, influence: FloatArray) -> float:
-    """Excess kurtosis of residuals, averaged over models by what they know; at least 0."""
-    seen = ~shares.inestimable & ((influence**2).sum(axis=0) > ROUNDING_ATOL)
-    if not seen.any():
-        return 0.0
-    fourth = (influence[:, seen] ** 4).sum(axis=0) / (shares.cluster_weight[:, seen] ** 4).sum(axis=0)
-    second = (influence[:, seen] ** 2).sum(axis=0) / shares.sum_squared_weight[seen]
-    return max(float(np.average(fourth / second**2 - 3, weights=np.maximum(shares.df[seen], ROUNDING_ATOL))), 0.0)
-
-
-def _skew(shares: ModelWeights, influence: FloatArray) -> float:
-    """Squared skewness of residuals, averaged in the same way."""
-    seen = ~shares.inestimable & ((influence**2).sum(axis=0) > ROUNDING_ATOL)
-    if not seen.any():
-        return 0.0
-    known = np.maximum(shares.df[seen], ROUNDING_ATOL)
-    return float(np.average(squared_skewness(shares, influence)[seen], weights=known))
-
-
-def _thin(models: Sequence[str], drawn: IntArray, source: str) -> tuple[Finding, ...]:
-    few = [f"{name}: {n}" for name, n in zip(models, drawn.tolist(), strict=True) if n < THIN]
-    if not few:
-        return ()
-    message = (
-        f"{source}: fewer than {pluralize(THIN, 'row')} of {join_names(few)}; variances lean on those of other models."
+def _too_little(source_name: str, rows: int, models: int) -> str:
+    return (
+        f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')} are too few or have constant "
+        f"outcomes. A plan needs varying outcomes and {MIN_TOTAL_DF} independent rows beyond the first of each model. "
+        "Randomize more contexts, leave --experiment out, or give --models N and --outcome-sd S instead of files."
     )
-    return (Finding("thin pilot", "warn", message, "Plan again when more rows are in."),)
+
+
+def _row_variance(weights: ModelWeights, influence: FloatArray, effective_row_share: FloatArray) -> FloatArray:
+    """Variance of a mean times its number of rows (k,); a model without rows gets the pooled variance."""
+    own = moderated(weights, influence, all_constant=False)
+    inverse_rows = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
+    return np.asarray(((own.influence**2).sum(axis=0) + own.added_variance) / inverse_rows / effective_row_share)
+
+
+def _context_covariance(pilot: ScoredExperiment, weights: ModelWeights, reward_weight: FloatArray) -> FloatArray:
+    """Covariance over contexts of reward_weight * q; the diagonal adds twice its covariance with the own residual."""
+    weighted_q = reward_weight * pilot.q
+    covariance = np.atleast_2d(np.cov(weighted_q.T))
+    for a in np.flatnonzero(~weights.inestimable):
+        row_weight = weights.weight[:, a]
+        residual = pilot.outcome - reward_weight[a] * pilot.prediction
+        product = row_weight @ (residual * weighted_q[:, a])
+        covariance[a, a] += 2 * (product - (row_weight @ residual) * (row_weight @ weighted_q[:, a]))
+    return covariance
+
+
+def _residual_shape(weights: ModelWeights, influence: FloatArray) -> ResidualShape:
+    """Moments of the residuals, models weighted by their degrees of freedom."""
+    varies = ~weights.inestimable & ((influence**2).sum(axis=0) > ROUNDING_ATOL)
+    fourth = (influence[:, varies] ** 4).sum(axis=0) / (weights.cluster_weight[:, varies] ** 4).sum(axis=0)
+    second = (influence[:, varies] ** 2).sum(axis=0) / weights.sum_squared_weight[varies]
+    weight = np.maximum(weights.df[varies], ROUNDING_ATOL)
+    return ResidualShape.average(fourth / second**2, squared_skewness(weights, influence)[varies], weight)

@@ -1,4 +1,4 @@
-"""From what is known to a plan, and from a plan to its answers."""
+"""Plan an experiment: projections for any number of rows, and the rows that a goal requires."""
 
 from __future__ import annotations
 
@@ -12,51 +12,61 @@ from deconfound.data import Study
 from deconfound.design import FloatArray
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.loading import LogAndReplay
-from deconfound.plan.allocation import MOST_ROWS, by_spread, dealt, equal, fewest, rows_needed
-from deconfound.plan.evidence import AssumedInputs, Evidence
-from deconfound.plan.forecast import Forecast, Goal, Kind, Step
-from deconfound.plan.from_log import from_history
-from deconfound.plan.from_pilot import from_study
-from deconfound.progress import Progress
+from deconfound.plan.allocation import (
+    MAX_ROWS,
+    allocate_rows,
+    cheapest_allocation,
+    equal_shares,
+    neyman_shares,
+    rows_needed,
+)
+from deconfound.plan.forecast import Forecast, Goal, GoalKind, Projection
+from deconfound.plan.from_log import inputs_from_log
+from deconfound.plan.from_pilot import inputs_from_study
+from deconfound.plan.inputs import AssumedInputs, PlanInputs
+from deconfound.progress import Progress, no_progress
 from deconfound.reward import Family
 from deconfound.value.multiple_comparisons import check_level
 
-ROWS = (5, 10, 20, 50, 100, 200, 500, 1000)  # rows a model in the table
-Allocation: TypeAlias = Literal["equal", "fewest"]
+ROWS_PER_MODEL = (5, 10, 20, 50, 100, 200, 500, 1000)  # in the table
+ALLOCATIONS = ("equal", "optimal")
+Allocation: TypeAlias = Literal["equal", "optimal"]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One line of the table: what to expect, and what if rows vary less or more than expected."""
+    """Projections for one number of rows, at the expected variances and at both ends of their interval."""
 
-    expected: Step
-    low: Step
-    high: Step
+    expected: Projection
+    low: Projection  # variances at the lower end
+    high: Projection  # variances at the upper end
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredRows:
-    """How many rows a goal takes."""
+    """The smallest number of rows that meets a goal, and how to allocate them."""
 
     goal: Goal
     allocation: Allocation
-    propensity: FloatArray  # (k,) to draw each model with
-    expected: Step
-    low: int | None  # rows in all if rows vary less than expected; None beyond ``MOST_ROWS``
-    high: int | None  # and if they vary more
-    even: int | None  # rows in all with equal propensities
+    propensity: FloatArray  # (k,) to randomize each model with
+    expected: Projection
+    low: int | None  # total rows at the lower end of the variances; None beyond ``MAX_ROWS``
+    high: int | None  # total rows at the upper end
+    equal_allocation_rows: int | None  # total rows with equal propensities
 
     @property
-    def saved(self) -> float:
-        """Share of rows that the allocation saves against an equal one."""
-        return 0.0 if self.even is None else 1 - self.expected.total / self.even
+    def saving(self) -> float:
+        """Share of rows that the allocation saves compared with an equal one."""
+        if self.equal_allocation_rows is None:
+            return 0.0
+        return 1 - self.expected.total_rows / self.equal_allocation_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an experiment will give, for every number of rows.
+    """Projections for any number of rows.
 
-    ``low`` and ``high`` repeat the forecast at both ends of the variances that the evidence leaves believable.
+    ``low`` and ``high`` repeat the forecast with the variances at both ends of ``variance_factor_interval``.
     """
 
     expected: Forecast
@@ -64,33 +74,41 @@ class Plan:
     high: Forecast
 
     @property
-    def evidence(self) -> Evidence:
-        """What the plan rests on."""
-        return self.expected.evidence
+    def inputs(self) -> PlanInputs:
+        """What the plan is computed from."""
+        return self.expected.inputs
 
     @property
     def level(self) -> float:
-        """Of the intervals."""
+        """Confidence level of the intervals."""
         return self.expected.level
 
     @property
-    def within(self) -> float:
-        """Loss at which a model still counts as the best."""
-        return self.expected.within
+    def tolerance(self) -> float:
+        """Regret up to which a model counts as the best."""
+        return self.expected.tolerance
 
-    def at(self, rows: FloatArray | float) -> Step:
-        """What so many rows a model will give: one number for all, or one a model."""
-        each = np.broadcast_to(np.asarray(rows, dtype=np.float64), (len(self.evidence.models),))
-        if not (np.isfinite(each).all() and (each >= 1).all()):
-            raise UsageError("Every model needs at least one row, and a finite number of them.")
-        return self.expected.at(each)
+    @property
+    def extra_contexts(self) -> int:
+        """Replayed contexts beyond the experiment's."""
+        return self.expected.extra_contexts
 
-    def table(self, rows: Sequence[int] = ROWS, allocation: Allocation = "equal") -> tuple[PlanRow, ...]:
-        """One line for each number of rows a model, on average over models."""
-        count = len(self.evidence.models)
-        share = by_spread(self.evidence) if _known(allocation) == "fewest" else equal(count)
-        dealt_rows = [dealt(share, each * count) for each in rows]
-        return tuple(PlanRow(self.expected.at(r), self.low.at(r), self.high.at(r)) for r in dealt_rows)
+    def at(self, rows: FloatArray | float) -> Projection:
+        """Projections for this number of rows per model: one number for all models, or one per model (k,)."""
+        per_model = np.broadcast_to(np.asarray(rows, dtype=np.float64), (len(self.inputs.models),))
+        if not (np.isfinite(per_model).all() and (per_model >= 1).all()):
+            raise UsageError("Every model needs at least one row, and a finite number of rows.")
+        return self.expected.at(per_model)
+
+    def table(
+        self, rows_per_model: Sequence[int] = ROWS_PER_MODEL, allocation: Allocation = "equal"
+    ) -> tuple[PlanRow, ...]:
+        """One row of projections for each average number of rows per model."""
+        count = len(self.inputs.models)
+        equal = _require_allocation(allocation) == "equal"
+        share = equal_shares(count) if equal else neyman_shares(self.inputs)
+        allocated = [allocate_rows(share, number * count) for number in rows_per_model]
+        return tuple(PlanRow(self.expected.at(rows), self.low.at(rows), self.high.at(rows)) for rows in allocated)
 
     def rows_for(
         self,
@@ -100,72 +118,81 @@ class Plan:
         regret: float | None = None,
         allocation: Allocation = "equal",
     ) -> RequiredRows:
-        """Fewest rows for one goal: a full width, a probability to choose the best model, or an expected regret."""
-        goal = _one_goal(width, best, regret)
-        even = equal(len(self.evidence.models))
-        plain = rows_needed(self.expected, goal, even)
-        share, rows = (even, plain) if _known(allocation) == "equal" else fewest(self.expected, goal)
+        """Smallest number of rows for one goal.
+
+        ``width`` is the full interval width, ``best`` the probability to select the best model, ``regret`` the
+        expected regret of the selected model.
+        """
+        goal = _only_goal(width, best, regret)
+        equal = equal_shares(len(self.inputs.models))
+        equal_rows = rows_needed(self.expected, goal, equal)
+        use_equal = _require_allocation(allocation) == "equal"
+        share, rows = (equal, equal_rows) if use_equal else cheapest_allocation(self.expected, goal)
         if rows is None:
             raise EvidenceError(_out_of_reach(goal, self))
         return RequiredRows(
-            goal,
-            allocation,
-            share,
-            self.expected.at(rows),
-            _total(rows_needed(self.low, goal, share)),
-            _total(rows_needed(self.high, goal, share)),
-            _total(plain),
+            goal=goal,
+            allocation=allocation,
+            propensity=share,
+            expected=self.expected.at(rows),
+            low=_total(rows_needed(self.low, goal, share)),
+            high=_total(rows_needed(self.high, goal, share)),
+            equal_allocation_rows=_total(equal_rows),
         )
 
 
 def plan(
-    source: Study | LogAndReplay | AssumedInputs | Evidence,
+    source: Study | LogAndReplay | AssumedInputs | PlanInputs,
     *,
     level: float = 0.95,
-    elsewhere: int = 0,
-    within: float = 0.0,
+    extra_contexts: int = 0,
+    tolerance: float = 0.0,
     family: Family | None = None,
     seed: int = 0,
-    progress: Progress = lambda stage, done: None,  # noqa: ARG005
+    progress: Progress = no_progress,
 ) -> Plan:
-    """Plan an experiment from a study with a pilot, from a log and a replay, or from bare numbers.
+    """Plan an experiment from a study with a pilot, from a log and a replay, or from assumed variances.
 
-    ``elsewhere`` counts replayed contexts beyond the experiment's that will sharpen the average over contexts.
-    ``within`` is the loss at which a model still counts as the best. ``family`` is the reward a pilot is judged with.
+    ``extra_contexts`` counts replayed contexts beyond the experiment's, which make the average over contexts more
+    precise. ``tolerance`` is the regret up to which a model counts as the best. ``family`` is the reward that is
+    fitted to a pilot, ``auto`` unless given.
     """
     check_level(level)
-    if elsewhere < 0:
-        raise UsageError(f"--elsewhere must be at least 0, not {elsewhere}.")
-    if not 0.0 <= within < 1.0:
-        raise UsageError(f"--regret must lie between 0 and 1, not {within:g}.")
+    if extra_contexts < 0:
+        raise UsageError(f"--extra-contexts must be at least 0, not {extra_contexts}.")
+    if not 0.0 <= tolerance < 1.0:
+        raise UsageError(f"--regret must lie between 0 and 1, not {tolerance:g}.")
     if seed < 0:
         raise UsageError(f"--seed must be at least 0, not {seed}.")
-    evidence = _evidence(source, family, seed, progress)
-    low, high = (Forecast.of(evidence.scaled(f), level, elsewhere, within) for f in evidence.variance_range)
-    return Plan(Forecast.of(evidence, level, elsewhere, within), low, high)
+    inputs = _plan_inputs(source, family, seed, progress)
+    low, high = (
+        Forecast.from_inputs(inputs.scaled(factor), level, extra_contexts, tolerance)
+        for factor in inputs.variance_factor_interval
+    )
+    return Plan(Forecast.from_inputs(inputs, level, extra_contexts, tolerance), low, high)
 
 
-def _evidence(
-    source: Study | LogAndReplay | AssumedInputs | Evidence, family: Family | None, seed: int, progress: Progress
-) -> Evidence:
+def _plan_inputs(
+    source: Study | LogAndReplay | AssumedInputs | PlanInputs, family: Family | None, seed: int, progress: Progress
+) -> PlanInputs:
     if isinstance(source, Study):
-        return from_study(source, family, seed, progress)
+        return inputs_from_study(source, family, seed, progress)
     if isinstance(source, LogAndReplay):
-        return from_history(source, seed, progress)
-    return source.evidence() if isinstance(source, AssumedInputs) else source
+        return inputs_from_log(source, seed, progress)
+    return source.to_plan_inputs() if isinstance(source, AssumedInputs) else source
 
 
-def _one_goal(width: float | None, best: float | None, regret: float | None) -> Goal:
-    wishes: tuple[tuple[Kind, float | None], ...] = (("width", width), ("best", best), ("regret", regret))
-    given = [Goal(kind, wish) for kind, wish in wishes if wish is not None]
-    if len(given) != 1:
-        raise UsageError("Give one goal: a width, a probability to choose the best, or a regret.")
-    return given[0]
+def _only_goal(width: float | None, best: float | None, regret: float | None) -> Goal:
+    targets: tuple[tuple[GoalKind, float | None], ...] = (("width", width), ("best", best), ("regret", regret))
+    goals = [Goal(kind, target) for kind, target in targets if target is not None]
+    if len(goals) != 1:
+        raise UsageError("Give exactly one goal: width, best or regret.")
+    return goals[0]
 
 
-def _known(allocation: str) -> str:
-    if allocation not in ("equal", "fewest"):
-        raise UsageError(f'allocation must be "equal" or "fewest", not {allocation!r}.')
+def _require_allocation(allocation: str) -> str:
+    if allocation not in ALLOCATIONS:
+        raise UsageError(f'allocation must be "equal" or "optimal", not {allocation!r}.')
     return allocation
 
 
@@ -173,15 +200,15 @@ def _total(rows: FloatArray | None) -> int | None:
     return None if rows is None else round(float(rows.sum()))
 
 
-def _out_of_reach(goal: Goal, made: Plan) -> str:
-    step = made.at(MOST_ROWS / len(made.evidence.models))
-    reached = {"width": step.typical, "best": step.best, "regret": step.regret}[goal.kind]
-    wish = {
-        "width": "a larger --width",
-        "best": "a lower --best, or a --regret to allow",
-        "regret": "a larger --regret",
+def _out_of_reach(goal: Goal, plan: Plan) -> str:
+    at_most = plan.at(MAX_ROWS / len(plan.inputs.models))
+    reached = {"width": at_most.rms_width, "best": at_most.probability_best, "regret": at_most.expected_regret}
+    advice = {
+        "width": "Choose a larger --width.",
+        "best": "Choose a lower --best, or allow a --regret.",
+        "regret": "Choose a larger --regret.",
     }
     return (
-        f"--{goal.kind} {goal.wish:g} takes more than {MOST_ROWS:,} rows: with that many it is {reached:.3g}. "
-        f"Ask for {wish[goal.kind]}."
+        f"--{goal.kind} {goal.target:g} needs more than {MAX_ROWS:,} rows; with that many it is "
+        f"{reached[goal.kind]:.3g}. {advice[goal.kind]}"
     )

@@ -1,4 +1,4 @@
-"""A blank figure, and its bytes: the same on every run, whatever the user's settings."""
+"""Figures whose bytes are the same on every run, whatever the user's matplotlib settings are."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SETTINGS = {
-    "svg.hashsalt": "deconfound",  # else the ids in the file are random
-    "svg.fonttype": "none",  # text stays text: it can be searched, and glyphs do not depend on the version
+    "svg.hashsalt": "deconfound",  # otherwise the ids in the file are random
+    "svg.fonttype": "none",  # text stays searchable, and the file does not depend on glyph outlines
     "font.size": 10.0,
     "axes.titlesize": 10.0,
     "axes.titlelocation": "left",
@@ -28,14 +28,14 @@ SETTINGS = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "hatch.linewidth": 1.2,
-    "text.parse_math": False,  # names are not formulas
+    "text.parse_math": False,  # a "$" in a model name is no formula
 }
-INCHES_PER_CHARACTER = 0.085  # inches a character of a title or footnote takes, with room for another font
+INCHES_PER_CHARACTER = 0.085  # of titles and footnotes; generous, because the font may differ
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Size in inches and the words around a picture."""
+    """Size in inches, title and footnote of a figure."""
 
     width: float
     height: float
@@ -44,17 +44,17 @@ class Frame:
 
 
 def require_matplotlib() -> None:
-    """Say what to install before any work is done."""
+    """Raise a usage error with the install command if matplotlib is missing."""
     try:
         import matplotlib.figure
         import matplotlib.style  # noqa: F401
     except ImportError as error:
-        raise UsageError('Pictures need matplotlib. Install it with: pip install "deconfound[plots]"') from error
+        raise UsageError('Figures need matplotlib. Install it with: pip install "deconfound[plots]"') from error
 
 
 @contextmanager
 def style_context() -> Iterator[None]:
-    """Matplotlib's defaults with our settings; the user's come back afterwards."""
+    """Apply matplotlib's defaults and ``SETTINGS``; the user's settings are restored on exit."""
     require_matplotlib()
     import matplotlib as mpl
     import matplotlib.style as mpl_style
@@ -64,7 +64,7 @@ def style_context() -> Iterator[None]:
 
 
 def new_figure(frame: Frame) -> Figure:
-    """A figure with its title and footnote, to be drawn on inside ``style_context``."""
+    """An empty figure with title and footnote; call inside ``style_context``."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
@@ -79,7 +79,14 @@ def new_figure(frame: Frame) -> Figure:
 
 
 def to_svg(figure: Figure) -> bytes:
-    """The figure as a file."""
+    """The bytes of an SVG file, without date and software version."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def to_png(figure: Figure) -> bytes:
+    """The bytes of a PNG file, without the software version."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""A plan in words, and as one JSON document."""
+"""A plan as text and as one JSON document."""
 
 from __future__ import annotations
 
@@ -9,169 +9,211 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
-from deconfound.formatting import escape_control_characters, format_percent, pluralize, text_table
-from deconfound.plan.allocation import MOST_ROWS
-from deconfound.plan.forecast import Step
+from deconfound.findings import Finding
+from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize
+from deconfound.plan.allocation import MAX_ROWS, MIN_SAVING
+from deconfound.plan.forecast import Projection
+from deconfound.plan.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
+from deconfound.plan.inputs import MIN_PILOT_ROWS, PlanInputs
 from deconfound.plan.plan import Plan, PlanRow, RequiredRows
 from deconfound.report.document import finite
+from deconfound.report.wrapping import wrap_lines
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
-SCHEMA = 1
-BAR = 40  # characters of the longest bar
-SOURCES = {
-    "pilot": "the pilot's {rows} randomized rows",
-    "log": "the log and the replay, without any randomized row",
-    "numbers": "the numbers given, without any data",
-}
-
-
-def text(plan: Plan, answers: Sequence[RequiredRows], lines: Sequence[PlanRow], *, curve: bool) -> str:
-    """The answer first, then the table, then what it rests on."""
-    parts = [_sentence(plan, answer) for answer in answers] or [_overview(plan, lines)]
-    parts += ["", _table(lines), "", _rests_on(plan)]
-    if curve:
-        parts += ["", _curve(lines)]
-    noted = [f"  {f.verdict}: {f.message} {f.remedy}".rstrip() for f in plan.evidence.findings if f.verdict != "pass"]
-    parts += ["", "To know", *noted] if noted else []
-    return "\n".join(parts) + "\n"
+SCHEMA = 2
+BAR_CHARACTERS = 40  # of the longest bar
+NOTABLY_WIDER = 1.1  # the widest interval is reported if it exceeds the target by this factor
+HEADINGS = ("rows per model", "total rows", "interval width", "P(best selected)", "expected regret")
 
 
-def document(plan: Plan, answers: Sequence[RequiredRows], lines: Sequence[PlanRow]) -> dict[str, Any]:
-    """Every number of the plan; what is out of reach is null."""
-    known = plan.evidence
+def plan_text(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], *, show_bars: bool) -> str:
+    """The answer first, then the table, then what it is based on."""
+    parts = [_answer(plan, answer) for answer in answers] or [_overview(plan, rows)]
+    parts += [_table(rows), _assumptions(plan.inputs)]
+    if show_bars:
+        parts.append(_width_bars(rows))
+    findings = plan_findings(plan.inputs)
+    if findings:
+        parts.append("\n".join(["Warnings", *(f"  {f.message} {f.remedy}" for f in findings)]))
+    return wrap_lines("\n\n".join(parts)) + "\n"
+
+
+def plan_document(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> dict[str, Any]:
+    """Every number of the plan; row counts beyond the maximum are null."""
+    inputs = plan.inputs
     return {
         "schema": SCHEMA,
         "version": __version__,
         "level": plan.level,
-        "within": plan.within,
-        "elsewhere": plan.expected.elsewhere,
-        "models": list(known.models),
-        "evidence": {
-            "source": known.source,
-            "rows": known.rows,
-            "outcome_sd": np.sqrt(known.outcome).tolist(),
-            "row_sd": np.sqrt(known.row).tolist(),
-            "expected_value": known.mean.tolist(),
-            "doubt": np.sqrt(np.diag(known.doubt)).tolist(),
-            "variance_range": list(known.variance_range),
+        "tolerance": plan.tolerance,
+        "extra_contexts": plan.extra_contexts,
+        "models": list(inputs.models),
+        "inputs": {
+            "source": inputs.source,
+            "pilot_rows": inputs.pilot_rows,
+            "rows_per_model": list(inputs.rows_per_model),
+            "outcome_sd": np.sqrt(inputs.outcome_variance).tolist(),
+            "residual_sd": np.sqrt(inputs.residual_variance).tolist(),
+            "value_mean": inputs.prior.mean.tolist(),
+            "value_sd": np.sqrt(np.diag(inputs.prior.covariance)).tolist(),
+            "variance_factor_interval": list(inputs.variance_factor_interval),
         },
-        "answers": [_answer(answer) for answer in answers],
-        "table": [{"expected": _step(n.expected), "low": _step(n.low), "high": _step(n.high)} for n in lines],
-        "findings": [finite(asdict(finding)) for finding in known.findings],
+        "answers": [_answer_document(answer) for answer in answers],
+        "table": [
+            {name: _projection_document(getattr(row, name)) for name in ("expected", "low", "high")} for row in rows
+        ],
+        "findings": [finite(asdict(finding)) for finding in plan_findings(inputs)],
     }
 
 
-def _answer(answer: RequiredRows) -> dict[str, Any]:
+def plan_findings(inputs: PlanInputs) -> tuple[Finding, ...]:
+    """Why to take the plan with caution."""
+    sparse = join_names(inputs.sparse_models)
+    if inputs.source == "pilot":
+        few = (
+            f"{inputs.source_name}: fewer than {MIN_PILOT_ROWS} pilot rows for {sparse}; their variances are estimated "
+            "mainly from the other models."
+        )
+        return (Finding("small pilot", "warn", few, "Plan again when more rows are available."),) if sparse else ()
+    if inputs.source == "assumed":
+        return ()
+    unrandomized = (
+        f"{inputs.source_name}: no randomized rows. The plan assumes that {format_percent(EXPLAINED_RETENTION)} of the "
+        f"reward's R² in the log and {format_percent(DIFFERENCE_RETENTION)} of the differences between the log's means "
+        "remain under randomization; the ranges are wide for that reason."
+    )
+    no_pilot = Finding(
+        "no pilot", "warn", unrandomized, "Randomize 10 rows per model and plan again with --experiment."
+    )
+    if not sparse:
+        return (no_pilot,)
+    few = f"{inputs.source_name}: fewer than {MIN_ROWS_PER_MODEL} log rows for {sparse}."
+    return no_pilot, Finding(
+        "models without log rows", "warn", few, "Their variance is assumed to equal that of the other models."
+    )
+
+
+def _answer_document(answer: RequiredRows) -> dict[str, Any]:
     return {
         "goal": answer.goal.kind,
-        "wish": answer.goal.wish,
+        "target": answer.goal.target,
         "allocation": answer.allocation,
         "propensity": answer.propensity.tolist(),
-        "expected": _step(answer.expected),
+        "expected": _projection_document(answer.expected),
         "low": answer.low,
         "high": answer.high,
-        "equal": answer.even,
-        "saved": answer.saved,
+        "equal_allocation_rows": answer.equal_allocation_rows,
+        "saving": answer.saving,
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _projection_document(projection: Projection) -> dict[str, Any]:
     return {
-        "rows": step.rows.tolist(),
-        "total": step.total,
-        "width": step.typical,
-        "widths": step.width.tolist(),
-        "best": step.best,
-        "regret": step.regret,
+        "rows": projection.rows.tolist(),
+        "total_rows": projection.total_rows,
+        "rms_width": projection.rms_width,
+        "widths": projection.widths.tolist(),
+        "probability_best": projection.probability_best,
+        "expected_regret": projection.expected_regret,
     }
 
 
-def _sentence(plan: Plan, answer: RequiredRows) -> str:
-    step = answer.expected
-    wish = {
-        "width": f"intervals of ±{answer.goal.wish / 2:g} ({format_percent(plan.level)})",
-        "best": f"the best model{_within(plan)} with probability {answer.goal.wish:g}",
-        "regret": f"an expected regret of {answer.goal.wish:g}",
+def _answer(plan: Plan, answer: RequiredRows) -> str:
+    target = answer.goal.target
+    purpose = {
+        "width": f"For {format_percent(plan.level)} intervals of ±{target / 2:g}",
+        "best": f"To select {_best_model(plan)} with probability {target:g}",
+        "regret": f"For an expected regret of at most {target:g}",
     }[answer.goal.kind]
-    low, high = (f"{MOST_ROWS:,} or more" if n is None else f"{n:,}" for n in (answer.low, answer.high))
-    said = f"To get {wish} you need {pluralize(step.total, 'row')}: {_each(plan, answer)}."
-    said += f" It may be {low} to {high}: how much rows vary is itself a guess."
-    if answer.allocation == "fewest":
-        said += f"\n{_saving(plan, answer)}"
-    widest = int(step.width.argmax())
-    if answer.goal.kind == "width" and step.width[widest] > 1.1 * answer.goal.wish:
-        name = escape_control_characters(plan.evidence.models[widest])
-        said += f"\nThat is the typical width; the widest, of {name}, is {step.width[widest]:.3f}."
-    return said
+    total = pluralize(answer.expected.total_rows, "randomized row")
+    lines = [f"{purpose} you need {total}: {_rows_per_model(plan, answer)}."]
+    if answer.low != answer.high:
+        low, high = (f"more than {MAX_ROWS:,}" if n is None else f"{n:,}" for n in (answer.low, answer.high))
+        lines.append(f"Plausible range {low} to {high} rows, because the variance is itself uncertain.")
+    if answer.allocation == "optimal":
+        lines.append(_allocation_saving(plan, answer))
+    widest = int(answer.expected.widths.argmax())
+    width = answer.expected.widths[widest]
+    if answer.goal.kind == "width" and width > NOTABLY_WIDER * target:
+        name = escape_control_characters(plan.inputs.models[widest])
+        lines.append(f"The target is the root mean square width; the widest interval, of {name}, is {width:.3f} wide.")
+    return "\n".join(lines)
 
 
-def _each(plan: Plan, answer: RequiredRows) -> str:
+def _rows_per_model(plan: Plan, answer: RequiredRows) -> str:
     rows = answer.expected.rows
     if (rows == rows[0]).all():
-        return f"{rows[0]:,.0f} a model"
-    return ", ".join(
-        f"{escape_control_characters(name)} {n:,.0f}" for name, n in zip(plan.evidence.models, rows, strict=True)
-    )
+        return f"{rows[0]:,.0f} per model"
+    pairs = zip(plan.inputs.models, rows, strict=True)
+    return ", ".join(f"{escape_control_characters(name)} {number:,.0f}" for name, number in pairs)
 
 
-def _saving(plan: Plan, answer: RequiredRows) -> str:
+def _allocation_saving(plan: Plan, answer: RequiredRows) -> str:
     if (answer.propensity == answer.propensity[0]).all():
-        return "No allocation that was tried saves rows worth mentioning; draw all models with the same propensity."
-    drawn = (
-        f"{escape_control_characters(m)} {p:.3f}" for m, p in zip(plan.evidence.models, answer.propensity, strict=True)
-    )
-    fewer = format_percent(answer.saved, 0)
-    equal = "" if answer.even is None else f" against {answer.even:,} with equal ones ({fewer} fewer)"
-    return f"Draw with the propensities {', '.join(drawn)}:{equal}."
+        return f"Unequal allocation saves less than {format_percent(MIN_SAVING)}; use equal propensities."
+    pairs = zip(plan.inputs.models, answer.propensity, strict=True)
+    propensities = ", ".join(f"{escape_control_characters(name)} {share:.3f}" for name, share in pairs)
+    if answer.equal_allocation_rows is None:
+        return f"Propensities: {propensities}."
+    fewer = f"{format_percent(answer.saving, 0)} fewer than the {answer.equal_allocation_rows:,} rows of equal ones"
+    return f"Propensities: {propensities} ({fewer})."
 
 
-def _within(plan: Plan) -> str:
-    return f", or one at most {plan.within:g} worse," if plan.within > 0 else ""
+def _best_model(plan: Plan) -> str:
+    return "the best model" + (f" or one at most {plan.tolerance:g} worse" if plan.tolerance > 0 else "")
 
 
-def _overview(plan: Plan, lines: Sequence[PlanRow]) -> str:
-    middle = lines[len(lines) // 2].expected
+def _overview(plan: Plan, rows: Sequence[PlanRow]) -> str:
+    middle = rows[len(rows) // 2].expected
     return (
-        f"With {pluralize(middle.total, 'row')} intervals are typically ±{middle.typical / 2:.3f} "
-        f"({format_percent(plan.level)}), the best model{_within(plan)} is chosen with probability {middle.best:.2f}, "
-        f"and the expected regret is {middle.regret:.4f}."
+        f"With {pluralize(middle.total_rows, 'randomized row')} ({middle.rows_per_model:,.0f} per model), "
+        f"{format_percent(plan.level)} intervals are typically ±{middle.rms_width / 2:.3f}. The model with the highest "
+        f"estimate is {_best_model(plan)} with probability {middle.probability_best:.2f}; its expected regret is "
+        f"{middle.expected_regret:.4f}."
     )
 
 
-def _table(lines: Sequence[PlanRow]) -> str:
-    rows = [("rows a model", "rows in all", "width", "best", "regret")]
-    for line in lines:
-        step, low, high = line.expected, line.low, line.high
-        each = step.total / len(step.rows)
-        rows.append(
+def _table(rows: Sequence[PlanRow]) -> str:
+    cells = [HEADINGS]
+    for row in rows:
+        expected, low, high = row.expected, row.low, row.high
+        cells.append(
             (
-                f"{each:,.0f}",
-                f"{step.total:,}",
-                f"{step.typical:.3f} ({low.typical:.3f}-{high.typical:.3f})",
-                f"{step.best:.2f} ({high.best:.2f}-{low.best:.2f})",
-                f"{step.regret:.4f} ({low.regret:.4f}-{high.regret:.4f})",
+                f"{expected.rows_per_model:,.0f}",
+                f"{expected.total_rows:,}",
+                f"{expected.rms_width:.3f} ({low.rms_width:.3f}-{high.rms_width:.3f})",
+                f"{expected.probability_best:.2f} ({high.probability_best:.2f}-{low.probability_best:.2f})",
+                f"{expected.expected_regret:.4f} ({low.expected_regret:.4f}-{high.expected_regret:.4f})",
             )
         )
-    return text_table(rows)
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+    return "\n".join("  ".join(cell.rjust(n) for cell, n in zip(row, widths, strict=True)) for row in cells)
 
 
-def _rests_on(plan: Plan) -> str:
-    known = plan.evidence
-    left = 1 - known.row.sum() / known.outcome.sum()
+def _assumptions(inputs: PlanInputs) -> str:
+    basis = {
+        "pilot": f"Estimated from {pluralize(inputs.pilot_rows, 'pilot row')}",
+        "log": "Estimated from log and replay, without randomized rows",
+        "assumed": "Assumed",
+    }[inputs.source]
+    r2 = 1 - inputs.residual_variance.sum() / inputs.outcome_variance.sum()
+    low, high = inputs.variance_factor_interval
+    pilot = " Pilot rows count toward them if they were randomized with the same propensities."
     return (
-        f"From {SOURCES[known.source].format(rows=known.rows)}: outcomes vary by {np.sqrt(known.outcome.mean()):.3f} "
-        f"within a model, of which the reward explains {format_percent(left, 0)}. Rows are all randomized rows"
-        f"{', the pilot among them if it was drawn alike' if known.rows else ''}; in brackets what variances "
-        f"{known.variance_range[0]:.2f} to {known.variance_range[1]:.2f} times as large would give."
+        f"{basis}: within-model SD {np.sqrt(inputs.outcome_variance.mean()):.3f}, reward R² {format_percent(r2, 0)}.\n"
+        f"Row counts include every randomized row.{pilot if inputs.pilot_rows else ''}\n"
+        f"In brackets: the same with {low:.2f} and {high:.2f} times the variance."
     )
 
 
-def _curve(lines: Sequence[PlanRow]) -> str:
-    """Typical width as bars."""
-    top = max(line.expected.typical for line in lines)
-    sizes = [f"{line.expected.total / len(line.expected.rows):,.0f}" for line in lines]
-    room = max(map(len, sizes))
+def _width_bars(rows: Sequence[PlanRow]) -> str:
+    """Interval widths as a bar chart in text."""
+    longest = max(row.expected.rms_width for row in rows)
+    labels = [f"{row.expected.rows_per_model:,.0f}" for row in rows]
+    indent = max(map(len, labels))
     bars = [
-        f"{size.rjust(room)} {'#' * max(round(BAR * n.expected.typical / top), 1)} {n.expected.typical:.3f}"
-        for size, n in zip(sizes, lines, strict=True)
+        f"{label.rjust(indent)} {'#' * max(round(BAR_CHARACTERS * row.expected.rms_width / longest), 1)} "
+        f"{row.expected.rms_width:.3f}"
+        for label, row in zip(labels, rows, strict=True)
     ]
-    return "\n".join(["Width by rows a model", *bars])
+    return "\n".join(["Interval width by rows per model", *bars])

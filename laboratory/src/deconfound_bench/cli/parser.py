@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from deconfound.cli.options import EXIT_CODES, Commands, talk
+from deconfound.cli.options import EXIT_CODES, Commands, add_output_options
 
 CACHED = {
     "summarization": "judged summaries of news articles, smooth and sharpened rewards",
@@ -86,7 +86,7 @@ def _sweep(parser: argparse.ArgumentParser, folder: str) -> None:
     parser.add_argument("--families", default="", metavar="A,B,...", help="only these, or all (default: the paper's)")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
     parser.add_argument("-o", "--output", default=folder, metavar="DIR", help=f"where it is kept (default {folder})")
-    talk(parser)
+    add_output_options(parser)
 
 
 def _run_synthetic(arguments: argparse.Namespace) -> int:

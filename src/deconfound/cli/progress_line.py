@@ -1,4 +1,4 @@
-"""Say on stderr what is going on, so that stdout holds nothing but results."""
+"""Progress of a command on stderr, so that stdout contains nothing but results."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from time import monotonic
 
 
 @dataclass(slots=True)
-class Progress:
-    """One line that is rewritten on a terminal; one line a stage elsewhere."""
+class ProgressLine:
+    """A ``Progress`` for a single command: elapsed seconds, stage, percent.
+
+    A terminal gets one line that is rewritten, any other stream one line per stage. Sweeps over many tasks, with their
+    counts and remaining times, have a display of their own in the benchmark package.
+    """
 
     quiet: bool
     start: float = field(default_factory=monotonic)
     stage: str = ""
 
     def __call__(self, stage: str, done: float) -> None:
-        """Show the stage and, on a terminal, how much of it is done."""
+        """Show the stage and, on a terminal, the share of it that is done."""
         if self.quiet:
             return
         elapsed = monotonic() - self.start
         if sys.stderr.isatty():
-            share = f" {100 * done:.0f} %" if done else ""
-            sys.stderr.write(f"\r\033[K{elapsed:5.1f} s  {stage}{share}")
+            percent = f" {100 * done:.0f} %" if done else ""
+            sys.stderr.write(f"\r\033[K{elapsed:5.1f} s  {stage}{percent}")
             sys.stderr.flush()
         elif stage != self.stage:
             sys.stderr.write(f"{elapsed:5.1f} s  {stage}\n")
         self.stage = stage
 
     def clear(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the line from a terminal."""
         if not self.quiet and self.stage and sys.stderr.isatty():
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

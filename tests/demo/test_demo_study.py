@@ -1,4 +1,4 @@
-"""The demo study keeps the promises on which everybody who uses it as a yardstick relies."""
+"""The demo study satisfies the assumptions exactly, and its true values are right."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ import pytest
 from pyarrow import parquet
 
 from deconfound.demo import Demo, Mechanism, Sizes, make_demo
-from deconfound.demo.mechanism import PULLS
-from deconfound.demo.message_text import tell
-from deconfound.demo.messages import imagine, read
+from deconfound.demo.demo_study import MODELS
+from deconfound.demo.mechanism import CHOICE_LOGITS
+from deconfound.demo.message_text import render_message
+from deconfound.demo.messages import parse_message, sample_message
 from deconfound.demo.phrases import CLAIMS, CONTACTS, COURTESIES, DEADLINES, HISTORIES, TRADES
-from deconfound.demo.quality import mark, open_case
-from deconfound.demo.study import MODELS
+from deconfound.demo.quality import parse_case, score_note
 from deconfound.demo.text_sampling import TextSampler
 
 SMALL = Sizes(log_contexts=30, log_people=10, experiment_contexts=12, experiment_people=6)
 LARGE = Sizes(log_contexts=8, log_people=4, experiment_contexts=9_000, experiment_people=9_000, draws=0)
-# Mean over a model's rows against a known mean: with six models a false alarm has probability below 0.0004.
+# Standard errors between a model's mean and its expectation; for six models a false alarm has probability 0.0004.
 DEVIATIONS = 4.0
-# What the stored truth may itself be off by; stated where it is computed.
-TRUTH_ERROR = 0.0025
+TRUTH_ERROR = 0.0025  # error of the stored true values, see ``TRUTH_SEED``
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +52,20 @@ def mean_and_error(values, model):
     return np.array([g.mean() for g in groups]), np.array([g.std() / np.sqrt(len(g)) for g in groups])
 
 
-def unrouted(confounding):
-    """A log in which the message has no say in the choice of model."""
-    return Mechanism(confounding=confounding, pulls=tuple(replace(pull, load=0.0) for pull in PULLS))
+def without_routing(confounding):
+    """A log in which the choice of model does not depend on the message."""
+    logits = tuple(replace(logit, load=0.0) for logit in CHOICE_LOGITS)
+    return Mechanism(confounding=confounding, choice_logits=logits)
 
 
-def test_the_same_seed_gives_the_same_tables_and_another_seed_others():
-    first, again, other = make_demo(5, sizes=SMALL), make_demo(5, sizes=SMALL), make_demo(6, sizes=SMALL)
+def test_the_same_seed_gives_the_same_tables_and_another_seed_different_ones():
+    first, second, other = make_demo(5, sizes=SMALL), make_demo(5, sizes=SMALL), make_demo(6, sizes=SMALL)
     for name in ("log", "experiment", "replay"):
-        assert getattr(first, name).equals(getattr(again, name))
+        assert getattr(first, name).equals(getattr(second, name))
         assert not getattr(first, name).equals(getattr(other, name))
 
 
-def test_the_tables_do_not_depend_on_the_process_that_makes_them():
+def test_the_tables_do_not_depend_on_hash_randomization():
     code = (
         "import hashlib; from deconfound.demo import Sizes, make_demo;"
         "d = make_demo(2, sizes=Sizes(log_contexts=30, log_people=10, experiment_contexts=12, experiment_people=6));"
@@ -80,13 +80,13 @@ def test_the_tables_do_not_depend_on_the_process_that_makes_them():
     assert len(runs) == 1
 
 
-def test_the_size_of_the_log_leaves_experiment_and_replay_alone():
+def test_the_size_of_the_log_does_not_change_experiment_and_replay():
     small, wider = make_demo(5, sizes=SMALL), make_demo(5, sizes=replace(SMALL, log_contexts=40))
     assert small.experiment.equals(wider.experiment)
     assert small.replay.equals(wider.replay)
 
 
-def test_the_tables_have_the_promised_columns_and_sizes(demo):
+def test_the_tables_have_the_documented_columns_and_sizes(demo):
     texts = ["context_id", "context", "model", "output"]
     labels = ["label_complete", "label_faithful", "label_brief", "label_warm"]
     assert demo.log.column_names == [*texts, "outcome", "cluster", *labels]
@@ -108,117 +108,123 @@ def test_every_experiment_context_is_replayed_by_every_model_in_every_draw(demo)
     assert all(text_of[context_id] == context for context_id, context in replayed)
 
 
-def test_the_two_draws_of_a_model_on_one_context_usually_differ(demo):
+def test_two_draws_of_a_model_on_one_context_usually_differ(demo):
     first, second = (demo.replay.filter(pc.equal(demo.replay["draw"], draw)) for draw in (0, 1))
     differ = np.array(first["output"].to_pylist()) != np.array(second["output"].to_pylist())
     assert all(differ[codes(first) == code].mean() > 0.5 for code in range(len(MODELS)))
 
 
-def test_messages_are_all_different_and_of_readable_length(demo):
+def test_all_messages_differ_and_most_have_40_to_120_words(demo):
     contexts = set(demo.log["context"].to_pylist()) | set(demo.experiment["context"].to_pylist())
     assert len(contexts) == 1_200 + 360
     words = np.array([len(context.split()) for context in contexts])
     assert np.mean((words >= 40) & (words <= 120)) > 0.9
 
 
-def test_reading_a_message_recovers_every_fact_that_was_told():
-    dice = TextSampler(np.random.default_rng(0))
+def test_parsing_a_rendered_message_recovers_every_fact():
+    sampler = TextSampler(np.random.default_rng(0))
     for _ in range(500):
-        message = imagine(dice)
-        assert read(tell(message, dice)) == message
+        message = sample_message(sampler)
+        assert parse_message(render_message(message, sampler)) == message
 
 
-def test_no_phrase_of_the_vocabulary_hides_inside_another():
+def test_no_phrase_contains_another_phrase():
     phrases = {*HISTORIES, *DEADLINES, *CONTACTS, *CLAIMS, *COURTESIES}
     for trade in TRADES:
         phrases.update(trade.products + trade.problems + trade.tried + trade.impacts + trade.asks)
-    hidden = [(one, other) for one, other in permutations(phrases, 2) if one.lower() in other.lower()]
-    assert hidden == []
+    contained = [(one, other) for one, other in permutations(phrases, 2) if one.lower() in other.lower()]
+    assert contained == []
 
 
-def test_customers_never_use_the_words_by_which_notes_are_faulted(demo):
+def test_messages_never_contain_the_phrases_that_lower_a_notes_score(demo):
     contexts = "\n".join(demo.log["context"].to_pylist())
     assert [phrase for phrase in CLAIMS + COURTESIES if phrase in contexts] == []
 
 
-def test_a_note_is_marked_for_what_it_says():
-    case = open_case(
+def test_a_note_is_scored_by_its_content():
+    case = parse_case(
         "Hello,\nMy laptop refuses the latest update. I bought it on 3 May (order KX-48213). I want a full refund.\n"
         "Thanks.\nAda Reid"
     )
-    full = mark(case, "Laptop (order KX-48213, 3 May) refuses the latest update. Wants a full refund.")
-    assert (full.coverage, full.invented, full.padding, full.repetition) == (1, 0, 0, 0)
-    assert full.bloat > 0  # 14 words on a message of 25
-    wrong = mark(case, "Laptop (order KX-48214, 4 May) is broken; the customer paid by bank transfer.")
+    complete = score_note(case, "Laptop (order KX-48213, 3 May) refuses the latest update. Wants a full refund.")
+    assert (complete.coverage, complete.invented, complete.padding, complete.repetition) == (1, 0, 0, 0)
+    assert complete.bloat > 0  # 14 words on a message of 25
+    wrong = score_note(case, "Laptop (order KX-48214, 4 May) is broken; the customer paid by bank transfer.")
     assert wrong.invented == 3
-    assert wrong.coverage == pytest.approx(1 / 5.5)  # the product of product, reference, date, problem and wish
-    warm = mark(case, f"{COURTESIES[0]}! A laptop, yes, a laptop. {COURTESIES[1]}!")
-    assert warm.padding == 0.5
-    assert warm.repetition == pytest.approx(1 / 5)
+    assert wrong.coverage == pytest.approx(1 / 5.5)  # of product, reference, date, problem and request only the product
+    polite = score_note(case, f"{COURTESIES[0]}! A laptop, yes, a laptop. {COURTESIES[1]}!")
+    assert polite.padding == 0.5
+    assert polite.repetition == pytest.approx(1 / 5)
 
 
-def test_the_reward_is_a_function_of_the_two_texts_alone(demo):
+def test_the_reward_depends_on_the_two_texts_alone(demo):
     order = np.random.default_rng(0).permutation(len(demo.experiment))
     texts = demo.experiment.select(["context", "output"]).take(order)
-    np.testing.assert_array_equal(demo.q(texts), demo.q(demo.experiment)[order])
+    np.testing.assert_array_equal(demo.true_reward(texts), demo.true_reward(demo.experiment)[order])
 
 
 def test_the_reward_is_the_outcome_averaged_over_people_and_noise(demo):
-    """Quadrature against 200,000 judges for single notes; the standard error of a mean is at most 0.0006."""
+    """Quadrature against 200,000 simulated ratings of single notes; a mean has a standard error of at most 0.0006."""
     rows = demo.replay.slice(0, 12)
     rng = np.random.default_rng(0)
-    for row, expected in zip(rows.to_pylist(), demo.q(rows), strict=True):
-        marks = np.tile(mark(open_case(row["context"]), row["output"]), (200_000, 1))
-        judged = demo.mechanism.outcome(marks, rng.standard_normal((200_000, 2)), rng.standard_normal(200_000))
-        assert judged.mean() == pytest.approx(expected, abs=0.0025)
+    for row, expected in zip(rows.to_pylist(), demo.true_reward(rows), strict=True):
+        scores = np.tile(score_note(parse_case(row["context"]), row["output"]), (200_000, 1))
+        ratings = demo.mechanism.outcome(scores, rng.standard_normal((200_000, 2)), rng.standard_normal(200_000))
+        assert ratings.mean() == pytest.approx(expected, abs=0.0025)
 
 
-def test_the_experiment_draws_models_uniformly_and_blind_to_the_message(large):
+def test_the_experiment_assigns_models_uniformly_and_independently_of_the_message(large):
     """A1. A chi-square with 5 degrees of freedom exceeds 25 with probability 0.00014."""
     model = codes(large.experiment)
     expected = len(model) / len(MODELS)
     assert ((np.bincount(model) - expected) ** 2 / expected).sum() < 25
     assert set(large.experiment["propensity"].to_pylist()) == {1 / 6}
-    load = np.array([open_case(context).load for context in large.experiment["context"].to_pylist()])
+    load = np.array([parse_case(context).load for context in large.experiment["context"].to_pylist()])
     mean, error = mean_and_error(load, model)
     assert (np.abs(mean - load.mean()) < DEVIATIONS * error).all()
 
 
-def test_the_experiment_gives_each_model_average_judges_and_the_log_does_not(demo, large):
-    """A1 and the mechanism: what a row scores beyond its reward shows who judged it."""
-    mean, error = mean_and_error(outcomes(large.experiment) - large.q(large.experiment), codes(large.experiment))
+def test_ratings_are_unconfounded_in_the_experiment_and_confounded_in_the_log(demo, large):
+    """A1: outcome minus true reward has mean zero for every model in the experiment, but not in the log."""
+    mean, error = mean_and_error(
+        outcomes(large.experiment) - large.true_reward(large.experiment), codes(large.experiment)
+    )
     assert (np.abs(mean) < DEVIATIONS * error).all()
-    logged, _ = mean_and_error(outcomes(demo.log) - demo.q(demo.log), codes(demo.log))
+    logged, _ = mean_and_error(outcomes(demo.log) - demo.true_reward(demo.log), codes(demo.log))
     assert logged[MODELS.index("maple")] > 0.1
     assert logged[MODELS.index("cedar")] < -0.1
 
 
-def test_a_log_without_selection_tells_the_truth(demo):
-    """A3 and A5: choice is all that sets the log apart from the experiment."""
-    fair = make_demo(3, mechanism=unrouted(0.0), sizes=replace(SMALL, log_contexts=3_000, log_people=9_000))
-    mean, error = mean_and_error(outcomes(fair.log), codes(fair.log))
+def test_a_log_without_selection_is_unbiased(demo):
+    """A3 and A5: the choice of model is the only difference between log and experiment."""
+    unconfounded = make_demo(
+        3, mechanism=without_routing(0.0), sizes=replace(SMALL, log_contexts=3_000, log_people=9_000)
+    )
+    mean, error = mean_and_error(outcomes(unconfounded.log), codes(unconfounded.log))
     assert (np.abs(mean - demo.value) < DEVIATIONS * error + TRUTH_ERROR).all()
 
 
-def test_who_asks_does_not_change_the_note(demo):
-    """A2 and A4: where only people choose, each model's notes in the log are as good as in the population."""
-    studied = make_demo(3, mechanism=unrouted(1.0), sizes=replace(SMALL, log_contexts=3_000, log_people=9_000))
-    mean, error = mean_and_error(studied.q(studied.log), codes(studied.log))
+def test_notes_do_not_depend_on_the_person(demo):
+    """A2 and A4: if only people choose the model, its notes in the log are as good as in the population."""
+    confounded = make_demo(
+        3, mechanism=without_routing(1.0), sizes=replace(SMALL, log_contexts=3_000, log_people=9_000)
+    )
+    mean, error = mean_and_error(confounded.true_reward(confounded.log), codes(confounded.log))
     assert (np.abs(mean - demo.value) < DEVIATIONS * error + TRUTH_ERROR).all()
 
 
-def test_labels_know_nothing_of_the_person(demo):
-    """Within a model, chance correlation over 6,000 rows has standard deviation 0.013."""
+def test_labels_do_not_depend_on_the_person(demo):
+    """Within models, the correlation of independent columns over 3,600 rows has a standard deviation of 0.017."""
     model = codes(demo.log)
-    luck = outcomes(demo.log) - demo.q(demo.log)
-    luck -= mean_and_error(luck, model)[0][model]
+    residual = outcomes(demo.log) - demo.true_reward(demo.log)
+    residual -= mean_and_error(residual, model)[0][model]
     for name in ("label_complete", "label_faithful", "label_brief", "label_warm"):
         label = demo.log[name].to_numpy()
         label = label - mean_and_error(label, model)[0][model]
-        assert abs(np.corrcoef(label, luck)[0, 1]) < 0.055
+        assert abs(np.corrcoef(label, residual)[0, 1]) < 0.055
 
 
-def test_the_true_values_agree_with_brute_force(large):
+def test_the_true_values_agree_with_a_large_experiment(large):
     mean, error = mean_and_error(outcomes(large.experiment), codes(large.experiment))
     assert (np.abs(mean - large.value) < DEVIATIONS * error + TRUTH_ERROR).all()
 
@@ -229,26 +235,29 @@ def test_a_true_value_cannot_be_overwritten(demo):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_log_prefers_a_poor_model(seed):
-    studied = make_demo(seed, sizes=replace(SMALL, log_contexts=2_000, log_people=500))
-    truth, logged = studied.value, studied.log_value
-    assert studied.models[int(truth.argmax())] == "cedar"
-    favourite = int(logged.argmax())
-    assert studied.models[favourite] == "maple"
-    assert (truth < truth[favourite]).sum() <= 1
+def test_the_log_ranks_a_poor_model_first(seed):
+    study = make_demo(seed, sizes=replace(SMALL, log_contexts=2_000, log_people=500))
+    first = int(study.log_mean.argmax())
+    assert study.models[int(study.value.argmax())] == "cedar"
+    assert study.models[first] == "maple"
+    assert (study.value < study.value[first]).sum() <= 1
 
 
-def test_the_two_best_models_are_close_but_apart(demo):
+def test_the_two_best_models_differ_by_about_six_points(demo):
     best, second = np.sort(demo.value)[:-3:-1]
     assert 0.05 < best - second < 0.07
 
 
-def test_every_model_has_its_pull_and_its_place():
-    assert tuple(pull.model for pull in PULLS) == MODELS
+def test_choice_coefficients_are_in_the_order_of_the_models():
+    assert tuple(logit.model for logit in CHOICE_LOGITS) == MODELS
 
 
-def test_written_tables_read_back_the_same(tmp_path):
-    made = make_demo(5, sizes=SMALL)
-    made.write(tmp_path / "new" / "folder")
+def test_written_tables_are_read_back_unchanged(tmp_path):
+    study = make_demo(5, sizes=SMALL)
+    study.write(tmp_path / "new" / "folder")
     for name in ("log", "experiment", "replay"):
-        assert parquet.read_table(tmp_path / "new" / "folder" / f"{name}.parquet").equals(getattr(made, name))
+        assert parquet.read_table(tmp_path / "new" / "folder" / f"{name}.parquet").equals(getattr(study, name))
+
+
+def test_true_values_are_also_available_by_name(demo):
+    assert demo.true_values == dict(zip(demo.models, demo.value.tolist(), strict=True))

@@ -1,0 +1,76 @@
+"""`deconfound demo`: evaluate a built-in study and compare the result with its known truth."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deconfound.cli.options import (
+    Commands,
+    add_family_option,
+    add_output_options,
+    add_verbose_option,
+    parse_families,
+)
+from deconfound.cli.progress_line import ProgressLine
+
+if TYPE_CHECKING:
+    from deconfound.demo import Demo
+    from deconfound.result import Result
+
+
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser("demo", help="evaluate a built-in study and compare the result with its known truth")
+    parser.add_argument("--seed", type=int, default=0, help="of the study (default 0)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="also write the study's three tables as Parquet files")
+    add_family_option(parser)
+    add_verbose_option(parser)
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the study, evaluate it, and print the result beside the truth."""
+    from deconfound.demo import make_demo
+    from deconfound.evaluation import evaluate_families
+    from deconfound.loading import load
+
+    progress = ProgressLine(arguments.quiet)
+    try:
+        progress("making the demo study", 0.0)
+        demo = make_demo(arguments.seed)
+        if arguments.output is not None:
+            demo.write(Path(arguments.output))
+        study = load(log=demo.log, experiment=demo.experiment, replay=demo.replay)
+        results = evaluate_families(study, parse_families(arguments.family), progress=progress)
+    finally:
+        progress.clear()
+    sys.stdout.write(_as_json(demo, results) if arguments.json else _as_text(demo, results))
+    if arguments.output is not None and not arguments.json:
+        sys.stdout.write(f"The three tables are in {arguments.output}. Next:\n{_example_command(arguments.output)}\n")
+    return 0
+
+
+def _as_text(demo: Demo, results: tuple[Result, ...]) -> str:
+    from deconfound.demo.compare import TruthComparison, comparison_text
+    from deconfound.report.wrapping import wrap_lines
+
+    compared = [TruthComparison.from_result(result, demo.true_values) for result in results]
+    return "".join(
+        f"{comparison_text(one)}\n\n{wrap_lines(result.summary())}\n"
+        for one, result in zip(compared, results, strict=True)
+    )
+
+
+def _as_json(demo: Demo, results: tuple[Result, ...]) -> str:
+    from deconfound.report.document import document, to_text
+
+    return to_text({"truth": demo.true_values, "results": [document(result) for result in results]})
+
+
+def _example_command(folder: str) -> str:
+    tables = " ".join(f"--{name} {Path(folder) / name}.parquet" for name in ("log", "experiment", "replay"))
+    return f"  deconfound evaluate {tables}"

@@ -1,0 +1,190 @@
+"""`deconfound evaluate`: the value of every model from three tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deconfound.cli.options import (
+    ALL_FAMILIES,
+    EXIT_CODES,
+    Commands,
+    add_family_option,
+    add_output_options,
+    add_table_options,
+    add_target_option,
+    add_verbose_option,
+    load_study,
+    parse_column_map,
+    parse_families,
+)
+from deconfound.cli.progress_line import ProgressLine
+from deconfound.errors import AssumptionError, UsageError
+from deconfound.formatting import quote
+
+if TYPE_CHECKING:
+    from deconfound.data import Study
+    from deconfound.features import FeatureSource
+    from deconfound.result import Result
+
+FOLDER, JSON, HTML = "", ".json", ".html"
+REFITS = 20  # as ``crossfit.BOOTSTRAP_REFITS``, which is too heavy to import for a help text
+
+
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="estimate the value of every model from three tables",
+        description="Tables are Parquet, CSV or JSONL files (the latter two also .gz and .zst).",
+        epilog=EXIT_CODES,
+    )
+    add_table_options(parser)
+    add_family_option(parser)
+    _add_feature_options(parser)
+    parser.add_argument(
+        "--method",
+        choices=("doubly-robust", "direct"),
+        default="doubly-robust",
+        help="correct the reward by the experiment's residuals, or average it as it is (default doubly-robust)",
+    )
+    add_target_option(parser)
+    _add_cost_options(parser)
+    parser.add_argument(
+        "--refits",
+        type=int,
+        default=REFITS,
+        metavar="N",
+        help=f"bootstrap refits behind direct intervals, recommendations and attribution (default {REFITS})",
+    )
+    parser.add_argument("--level", type=float, default=0.95, help="confidence level of the intervals (default 0.95)")
+    parser.add_argument("--seed", type=int, default=0, help="of folds, bootstrap and permutations (default 0)")
+    parser.add_argument(
+        "-o", "--output", metavar="PATH", help="save to a folder for `recommend`, or write FILE.json or FILE.html"
+    )
+    add_verbose_option(parser)
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the result, and save it on request."""
+    path = _output_path(arguments)
+    results = _evaluate(load_study(arguments), arguments)
+    _print(results, as_json=arguments.json)
+    if path is not None:
+        _save(results[0], path)
+    failed = any(finding.verdict == "fail" for result in results for finding in result.findings)
+    return AssumptionError.exit_code if failed else 0
+
+
+def parse_costs(pairs: Sequence[str], value_of_outcome: float) -> dict[str, float] | None:
+    """Cost per output of each model in units of the outcome, from --cost and --value-of-outcome."""
+    if not value_of_outcome > 0:
+        raise UsageError(f"--value-of-outcome must be above zero, not {value_of_outcome:g}.")
+    costs = {}
+    for pair in pairs:
+        name, equals, amount = pair.rpartition("=")
+        try:
+            costs[name] = float(amount) / value_of_outcome
+        except ValueError:
+            equals = ""
+        if not (name and equals):
+            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
+    return costs or None
+
+
+def _add_feature_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--features",
+        choices=("text", "columns", "both"),
+        help="hashed text, the feature_* columns, or both (default: text if the tables have any)",
+    )
+    parser.add_argument("--no-surface", action="store_true", help="leave out the surface statistics of the outputs")
+    parser.add_argument(
+        "--surface-share",
+        type=float,
+        metavar="X",
+        help="share of the surface statistics in the features, 0 to 1 (default: chosen by cross-validation)",
+    )
+
+
+def _add_cost_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cost",
+        action="append",
+        default=[],
+        metavar="MODEL=AMOUNT",
+        help="cost of one output; recommendations are then net of it; repeatable",
+    )
+    parser.add_argument(
+        "--value-of-outcome",
+        type=float,
+        default=1.0,
+        metavar="AMOUNT",
+        help="what an outcome of 1 instead of 0 is worth, in the currency of --cost (default 1)",
+    )
+
+
+def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
+    from deconfound.evaluation import evaluate_families
+    from deconfound.features import FeatureSpec
+    from deconfound.loading import load_contexts
+
+    source: FeatureSource = arguments.features or ("text" if study.has_text else "columns")
+    columns = parse_column_map(arguments.map)
+    progress = ProgressLine(arguments.quiet)
+    try:
+        return evaluate_families(
+            study,
+            parse_families(arguments.family),
+            arguments.level,
+            arguments.seed,
+            features=FeatureSpec(source=source, surface=not arguments.no_surface),
+            surface_share=arguments.surface_share,
+            method=arguments.method.replace("-", " "),
+            target=None if arguments.target is None else load_contexts(arguments.target, columns=columns),
+            cost=parse_costs(arguments.cost, arguments.value_of_outcome),
+            refits=arguments.refits,
+            progress=progress,
+        )
+    finally:
+        progress.clear()
+
+
+def _output_path(arguments: argparse.Namespace) -> Path | None:
+    """Where to save the result; an impossible place is refused before the work starts."""
+    if arguments.output is None:
+        return None
+    path = Path(arguments.output)
+    if arguments.family == ALL_FAMILIES:
+        raise UsageError("-o saves one result; choose one --family, or print all of them with --json.")
+    if path.suffix not in (FOLDER, JSON, HTML):
+        raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
+    if path.suffix == FOLDER and path.exists() and not path.is_dir():
+        raise UsageError(f"-o {path}: a file of that name exists; choose another folder.")
+    return path
+
+
+def _save(result: Result, path: Path) -> None:
+    if path.suffix == JSON:
+        result.to_json(path)
+    elif path.suffix == HTML:
+        result.to_html(path)
+    else:
+        result.save(path)
+        sys.stderr.write(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
+
+
+def _print(results: Sequence[Result], *, as_json: bool) -> None:
+    from deconfound.report.document import document, to_text
+    from deconfound.report.text import comparison
+
+    if as_json:
+        content = document(results[0]) if len(results) == 1 else {"results": [document(one) for one in results]}
+        sys.stdout.write(to_text(content))
+    else:
+        sys.stdout.write(results[0].summary() if len(results) == 1 else comparison(results))

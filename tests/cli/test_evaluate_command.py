@@ -1,0 +1,152 @@
+"""`deconfound evaluate`: what it prints and saves, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deconfound.cli import main
+from deconfound.cli.evaluate import parse_costs
+from deconfound.errors import UsageError
+from deconfound.evaluation import PAPER_FAMILY_NAMES
+from deconfound.result import Result
+from tests.cli.commands import evaluate_command
+from tests.support.broken_files import Broken, make_all
+
+
+def test_the_summary_starts_with_the_best_model(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--json")) == 0
+    best = json.loads(capsys.readouterr().out)["best"]
+    assert main(evaluate_command(study_folder)) == 0
+    out, err = capsys.readouterr()
+    assert best in out.splitlines()[0]
+    assert err == ""
+
+
+def test_json_contains_the_whole_result_and_nothing_else_is_printed(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["best"] == document["values"]["table"][0]["model"]
+    assert {"direct", "experiment", "raw_log", "contrasts", "counts", "findings", "recommendations"} <= set(document)
+
+
+def test_progress_goes_to_stderr(study_folder, capsys):
+    assert main([word for word in evaluate_command(study_folder) if word != "-q"]) == 0
+    out, err = capsys.readouterr()
+    assert "fitting bootstrap replicates" in err
+    assert "fitting bootstrap replicates" not in out
+
+
+def test_verbose_is_accepted(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--verbose")) == 0
+    assert capsys.readouterr().out
+
+
+def test_all_families_are_compared_side_by_side(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--family", "all")) == 0
+    heading = capsys.readouterr().out.splitlines()[0].split()
+    assert [name for name in heading if name != "model"] == ["auto", *PAPER_FAMILY_NAMES]
+
+
+def test_the_number_of_refits_is_an_option(study_folder, tmp_path):
+    options = ("--family", "exp-only", "--refits", "7", "-o", str(tmp_path / "saved"))
+    assert main(evaluate_command(study_folder, *options)) == 0
+    assert len(Result.load(tmp_path / "saved").policy.bootstrap_fits) == 7
+
+
+def test_a_folder_is_saved_and_the_next_step_printed(study_folder, tmp_path, capsys):
+    assert main(evaluate_command(study_folder, "-o", str(tmp_path / "saved"))) == 0
+    assert f"deconfound recommend {tmp_path / 'saved'}" in capsys.readouterr().err
+    assert (tmp_path / "saved").is_dir()
+
+
+def test_control_characters_in_model_names_do_not_reach_the_terminal(study_folder, tmp_path, capsys):
+    for name in ("log", "experiment", "replay"):
+        table = pq.read_table(study_folder / f"{name}.parquet")
+        models = pa.array([f"\x1b[31m{model}\x07" for model in table["model"].to_pylist()])
+        column = table.column_names.index("model")
+        pq.write_table(table.set_column(column, "model", models), tmp_path / f"{name}.parquet")
+    assert main(evaluate_command(tmp_path)) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--map", "outcome"],
+        ["--family", "cvcy"],
+        ["--level", "2"],
+        ["--models", "aspen,birhc"],
+        ["--features", "columns"],
+        ["--refits", "1"],
+        ["-o", "result.xlsx"],
+        ["--family", "all", "-o", "saved"],
+    ],
+)
+def test_invalid_usage_ends_with_code_2_and_a_message(study_folder, more, capsys):
+    assert main(evaluate_command(study_folder, *more)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("deconfound: ")
+    assert "Traceback" not in err
+
+
+def test_costs_are_divided_by_the_value_of_an_outcome():
+    assert parse_costs([], 1.0) is None
+    assert parse_costs(["a=b=0.5", "oak=1"], 10.0) == {"a=b": 0.05, "oak": 0.1}
+    for pairs, value in ((["oak"], 1.0), (["oak=much"], 1.0), (["=1"], 1.0), (["oak=1"], 0.0)):
+        with pytest.raises(UsageError):
+            parse_costs(pairs, value)
+
+
+def test_too_few_experiment_rows_end_with_code_4(study_folder, tmp_path, capsys):
+    experiment = pq.read_table(study_folder / "experiment.parquet")
+    models = experiment["model"].to_pylist()
+    other = next(i for i, name in enumerate(models) if name != models[0])
+    pq.write_table(experiment.take([0, other]), tmp_path / "experiment.parquet")
+    assert main([*evaluate_command(study_folder), f"--experiment={tmp_path / 'experiment.parquet'}"]) == 4
+    assert "Randomize more contexts" in capsys.readouterr().err
+
+
+def test_every_broken_file_ends_with_code_1_and_a_message(tmp_path, capsys):
+    """At least forty kinds; each message names the file, the row if there is one, and a fix."""
+    broken = make_all(tmp_path)
+    assert len(broken) >= 40
+    for case in broken:
+        arguments = command_line(case)
+        if arguments is None:
+            continue
+        assert main(arguments) == 1, case.name
+        out, err = capsys.readouterr()
+        assert out == "", case.name
+        assert "Traceback" not in err, case.name
+        for fragment in case.fragments:
+            assert fragment in err, (case.name, fragment, err)
+
+
+def command_line(case: Broken) -> list[str] | None:
+    """The command line for a call of ``load``; None for arguments that only Python can express."""
+    words = ["evaluate", "-q"]
+    for name, value in case.arguments.items():
+        if name in ("log", "experiment", "replay") and isinstance(value, str | Path):
+            words += [f"--{name}", str(value)]
+        elif name == "columns" and isinstance(value, dict):
+            words += [word for pair in value.items() for word in ("--map", "=".join(pair))]
+        elif name == "outcome_range" and value is not None:
+            words += ["--outcome-range", *(str(edge) for edge in np.asarray(value))]
+        elif name == "drop_missing" and value:
+            words += ["--drop-missing"]
+        elif name == "models" and value is not None:
+            words += ["--models", ",".join(value)]
+        elif name == "incomplete":
+            words += ["--drop-incomplete"] if value == "drop" else []
+        else:
+            return None
+    return words
