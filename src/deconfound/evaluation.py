@@ -15,13 +15,12 @@ from deconfound.decide.calibration import cross_fitted_calibrated_q, fit_calibra
 from deconfound.decide.recommendation import Policy
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
-from deconfound.diagnose import check
-from deconfound.diagnose.alignment import REPLAY
-from deconfound.diagnose.target import required, target_weights
+from deconfound.diagnose import CheckReport, run_checks
+from deconfound.diagnose.context_shift import require_overlap
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, quote
 from deconfound.linalg import one_blas_thread
 from deconfound.loading import load_contexts
@@ -116,10 +115,10 @@ def evaluate_families(  # noqa: PLR0913
     progress("reading texts", 0.0)
     with one_blas_thread():
         material = StudyArrays.of(study, features or FeatureSpec())
-        checked = check(study, seed=seed, level=level, target=contexts, material=material, progress=progress)
-        weights = None if contexts is None else target_weights(material, study, contexts, seed)
+        checked = run_checks(study, material, seed=seed, level=level, target=contexts, progress=progress)
+        weights = checked.transport_weights
         if weights is not None:
-            required(weights)
+            require_overlap(weights)
         aims = _Aims(level, seed, method, paid, None if weights is None else weights.weight, checked)
         results = []
         for each in named:
@@ -139,12 +138,12 @@ class _Aims:
     method: str
     cost: FloatArray | None  # (k,)
     weight: FloatArray | None  # (n,) of experiment rows, for a target population
-    checked: tuple[Finding, ...]
+    checked: CheckReport
 
     @property
     def may_look_elsewhere(self) -> bool:
-        """Whether contexts replayed beyond the experiment's were seen to be of the same kind."""
-        return self.weight is None and any(f.check == REPLAY.check and f.verdict == "pass" for f in self.checked)
+        """Whether contexts replayed beyond the experiment's may be averaged in: they do not differ from its own."""
+        return self.weight is None and self.checked.context_shift.replay is True
 
 
 def _family(family: str | Family) -> Family:
@@ -189,7 +188,7 @@ def _result(study: Study, material: StudyArrays, fitted: CrossFit[Family], aims:
         recommendations=policy.recommend(material.cells, aims.level),
         routing=_routing(material, fitted, aims),
         alarm=estimate_log_bias(logged, unbiased, aims.level),
-        findings=(*study.findings, *material.featurizer.findings, *aims.checked, *_sampled(material, leaning)),
+        findings=(*study.findings, *material.featurizer.findings, *aims.checked.findings, *_sampled(material, leaning)),
         choice=FittedFamily(
             final.tuned.estimator, final.tuned.mode, final.surface_share, material.featurizer.psi_source
         ),
@@ -218,7 +217,7 @@ def _sampled(material: StudyArrays, automatic: bool) -> tuple[Finding, ...]:
     message = (
         f"auto learns from a random {MAX_LOG_ROWS:,} of the log's {rows:,} different rows; all checks see all of them."
     )
-    return (Finding("long log", "warn", message, "Nothing has to be done; --family cvci uses every row."),)
+    return (Finding("long log", "warn", Notice(message, "Nothing has to be done; --family cvci uses every row.")),)
 
 
 def _values(material: StudyArrays, fitted: CrossFit[Family], aims: _Aims) -> tuple[Values, Values]:

@@ -10,8 +10,8 @@ from deconfound.cli.progress import Progress
 from deconfound.diagnose import check
 from deconfound.errors import AssumptionError, EvidenceError
 from deconfound.loading import load_contexts
+from deconfound.report.check_text import any_conclusive, any_failed, check_document, check_text
 from deconfound.report.document import to_text
-from deconfound.report.findings_text import failed, findings_document, findings_text, told
 
 
 def check_study(arguments: argparse.Namespace) -> int:
@@ -25,9 +25,9 @@ def check_study(arguments: argparse.Namespace) -> int:
         progress.clear()
     findings = (*study.findings, *checked)
     if arguments.json:
-        sys.stdout.write(to_text(findings_document(findings, arguments.level, arguments.seed)))
+        sys.stdout.write(to_text(check_document(findings, arguments.level, arguments.seed)))
     else:
-        sys.stdout.write(findings_text(findings, arguments.level))
-    if failed(findings):
+        sys.stdout.write(check_text(findings, arguments.level))
+    if any_failed(findings):
         return AssumptionError.exit_code
-    return 0 if told(findings) else EvidenceError.exit_code
+    return 0 if any_conclusive(findings) else EvidenceError.exit_code

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from deconfound.data.tables import TEXT_COLUMNS, Experiment, Log, Mask, Replay, Table, describe_context, is_in, text_ids
 from deconfound.errors import Problem, UsageError
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 
 FEWEST_ROWS = 2  # one row has no spread, so nothing can be said of its error
@@ -48,7 +48,9 @@ def text_findings(tables: Sequence[Table]) -> list[Finding]:
         return []
     message = "; ".join(f"{source} has no {name} text" for source, name in lacking)
     remedy = "Add the missing text to use it together with the features."
-    return [Finding("text", "warn", f"{message}: all text is left unused, only feature_* columns count.", remedy)]
+    return [
+        Finding("text", "warn", Notice(f"{message}: all text is left unused, only feature_* columns count.", remedy))
+    ]
 
 
 def contradictory_texts(tables: Sequence[Table]) -> list[Problem]:
@@ -142,7 +144,9 @@ def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
         f"{experiment.source}: {pluralize(int((~complete).sum()), 'row')} of {len(experiment):,} left out because"
         " a candidate was not replayed on the context; values hold for the remaining contexts."
     )
-    return Finding("incomplete replay", "warn", message, "Replay every candidate on every context of the experiment.")
+    return Finding(
+        "incomplete replay", "warn", Notice(message, "Replay every candidate on every context of the experiment.")
+    )
 
 
 def too_few_rows(experiment: Experiment) -> list[Problem]:
@@ -161,7 +165,7 @@ def log_only(log: Log, experiment: Experiment, models: Sequence[str]) -> list[Fi
         if others:
             rows = int(is_in(table.table["model"], others).sum())
             message = f"{table.source}: {pluralize(rows, 'row')} of models that are not compared ({join_names(others)})"
-            findings.append(Finding("models", "pass", f"{message} still teach the reward."))
+            findings.append(Finding("models", "pass", Notice(f"{message} still teach the reward.")))
     return findings
 
 
@@ -172,4 +176,6 @@ def thin_models(experiment: Experiment, models: Sequence[str]) -> list[Finding]:
     if not thin:
         return []
     message = f"{experiment.source} has fewer than {FEWEST_ROWS} rows of {join_names(thin)}."
-    return [Finding("experiment size", "cannot tell", message, "Draw these models more often in the experiment.")]
+    return [
+        Finding("experiment size", "cannot tell", Notice(message, "Draw these models more often in the experiment."))
+    ]

@@ -18,7 +18,7 @@ from deconfound.features.raw import Raw, Shape, read_raw
 from deconfound.features.rows import longer_texts
 from deconfound.features.scaling import Scaling, fit_scaling
 from deconfound.features.tokenize import MAX_TEXT
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 
 FeatureSource: TypeAlias = Literal["text", "columns", "both"]
 
@@ -133,4 +133,6 @@ def _cut_texts(study: Study) -> tuple[Finding, ...]:
         return ()
     places = ", ".join(f"{count} in the {role}" for role, count in counts.items() if count)
     message = f"Texts longer than {MAX_TEXT:,} characters are looked at only up to there: {places}."
-    return (Finding("long texts", "warn", message, "Shorten them yourself if what matters stands further back."),)
+    return (
+        Finding("long texts", "warn", Notice(message, "Shorten them yourself if what matters stands further back.")),
+    )

@@ -16,7 +16,7 @@ from deconfound.features.proxy import Proxy
 from deconfound.features.raw import Shape
 from deconfound.features.scaling import Scaling
 from deconfound.features.surface import SURFACE
-from deconfound.findings import Finding
+from deconfound.findings import finding_from_document, finding_to_document
 
 SCHEMA = 1
 _NAMES = [name for name, _ in SURFACE]
@@ -31,7 +31,7 @@ def save(featurizer: Featurizer, directory: Path) -> None:
         "shape": asdict(featurizer.shape),
         "surface": _NAMES,
         "psi_source": featurizer.psi_source,
-        "findings": [asdict(finding) for finding in featurizer.findings],
+        "findings": [finding_to_document(finding) for finding in featurizer.findings],
     }
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     (directory / "featurizer.json").write_text(text, encoding="utf-8")
@@ -79,7 +79,7 @@ def _featurizer(document: dict[str, Any], arrays: dict[str, Any]) -> Featurizer:
         shape=Shape(shape["buckets"], shape["surface"], tuple(shape["columns"])),
         scaling=scaling,
         proxy=proxy,
-        findings=tuple(Finding(**finding) for finding in document["findings"]),
+        findings=tuple(finding_from_document(finding) for finding in document["findings"]),
     )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from deconfound.design import FloatArray
 from deconfound.features.rows import Distinct
 from deconfound.features.scaling import CONSTANT
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,14 @@ def _missing(name: str, missing: int, rows: int) -> Finding:
     return Finding(
         "labels",
         "warn",
-        f"{name} is missing in {missing} of the log's {rows} rows; it is learned from the others.",
-        "If it is missing for a reason, leave the column out.",
+        Notice(
+            f"{name} is missing in {missing} of the log's {rows} rows; it is learned from the others.",
+            "If it is missing for a reason, leave the column out.",
+        ),
     )
 
 
 def _constant(name: str) -> Finding:
-    return Finding("labels", "warn", f"{name} never varies in the log and is not used.", "Leave the column out.")
+    return Finding(
+        "labels", "warn", Notice(f"{name} never varies in the log and is not used.", "Leave the column out.")
+    )

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from deconfound.data import Mask, RowNumbers
 from deconfound.errors import Problem
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.column_mapping import Naming
 from deconfound.loading.numbers import EXACT, Floats, finite, floats, refuse_infinite
@@ -91,7 +91,7 @@ def _texts(columns: Mapping[str, Column], problems: list[Problem]) -> tuple[dict
 
 def _guesses(raw: Raw, naming: Naming) -> Finding:
     read = "; ".join(f"{name} is read from column {quote(column)}" for name, column in naming.guessed.items())
-    return Finding("columns", "pass", f"{raw.source}: {read}.", "Say otherwise with --map.")
+    return Finding("columns", "pass", Notice(f"{raw.source}: {read}.", "Say otherwise with --map."))
 
 
 def _outcome(column: Column, scale: Scale, problems: list[Problem]) -> tuple[Floats, Mask]:
@@ -137,14 +137,14 @@ def _empty_outputs(raw: Raw, table: pa.Table) -> list[Finding]:
     if not hollow.any():
         return []
     message = f"{raw.source}: {pluralize(int(hollow.sum()), 'empty output')} ({_per_model(table, hollow)})."
-    return [Finding("empty outputs", "warn", message, "Check that these models really answered nothing.")]
+    return [Finding("empty outputs", "warn", Notice(message, "Check that these models really answered nothing."))]
 
 
 def _dropped(raw: Raw, table: pa.Table, missing: Mask) -> list[Finding]:
     rows = pluralize(int(missing.sum()), "row")
     message = f"{raw.source}: {rows} without outcome left out ({_per_model(table, missing)})."
     remedy = "If outcomes go missing more often for one model or kind of result, values are biased."
-    return [Finding("missing outcomes", "warn", message, remedy)]
+    return [Finding("missing outcomes", "warn", Notice(message, remedy))]
 
 
 def _per_model(table: pa.Table, rows: Mask) -> str:

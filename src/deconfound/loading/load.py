@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, describe_context, is_in
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
 from deconfound.loading.align import align
 from deconfound.loading.column_mapping import Finder, candidates, check_mapping, unmatched
@@ -164,4 +164,4 @@ def _only(replay: Replay, models: Sequence[str]) -> Replay:
         return replay
     message = f"{replay.source}: outputs of {join_names(others)} are left out; they are not among the models compared."
     kept = replay.only(models)
-    return replace(kept, findings=(*kept.findings, Finding("models", "pass", message)))
+    return replace(kept, findings=(*kept.findings, Finding("models", "pass", Notice(message))))

@@ -12,7 +12,7 @@ from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import EvidenceError
 from deconfound.features import FeatureBlocks, FeatureSpec
 from deconfound.features.study_arrays import ReplayArrays
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import format_percent, join_names, pluralize
 from deconfound.linalg import one_blas_thread
 from deconfound.loading import LogAndReplay
@@ -200,9 +200,9 @@ def _findings(models: tuple[str, ...], rows: FloatArray, source: str) -> tuple[F
     )
     remedy = "Randomize ten rows a model and plan again with --experiment."
     unseen = [name for name, n in zip(models, rows, strict=True) if n < MIN_ROWS_PER_MODEL]
-    found = (Finding("no pilot", "warn", message, remedy),)
+    found = (Finding("no pilot", "warn", Notice(message, remedy)),)
     if not unseen:
         return found
     verb = "has" if len(unseen) == 1 else "have"
     said = f"{source}: {join_names(unseen)} {verb} fewer than {pluralize(MIN_ROWS_PER_MODEL, 'row')}."
-    return (*found, Finding("unseen models", "warn", said, "Their variance is taken to be that of the others."))
+    return (*found, Finding("unseen models", "warn", Notice(said, "Their variance is taken to be that of the others.")))

@@ -13,7 +13,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
 from deconfound.linalg import one_blas_thread
 from deconfound.plan.beliefs import believed
@@ -139,4 +139,4 @@ def _thin(models: Sequence[str], drawn: IntArray, source: str) -> tuple[Finding,
     message = (
         f"{source}: fewer than {pluralize(THIN, 'row')} of {join_names(few)}; variances lean on those of other models."
     )
-    return (Finding("thin pilot", "warn", message, "Plan again when more rows are in."),)
+    return (Finding("thin pilot", "warn", Notice(message, "Plan again when more rows are in.")),)

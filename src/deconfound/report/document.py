@@ -13,6 +13,7 @@ import numpy as np
 
 from deconfound import __version__
 from deconfound.design import FloatArray
+from deconfound.findings import finding_to_document
 from deconfound.report.beliefs import alarm_document, routing_document, trust_document
 from deconfound.result import Result
 from deconfound.value import Values
@@ -48,7 +49,7 @@ def document(result: Result) -> dict[str, Any]:
         "routing": routing_document(result.routing),
         "alarm": alarm_document(result.alarm),
         "counts": {name: asdict(counts) for name, counts in result.counts.items()},
-        "findings": [finite(asdict(finding)) for finding in result.findings],
+        "findings": [finding_to_document(finding) for finding in result.findings],
         "recommended": recommended(result),
         "recommendations": [finite(asdict(row)) for row in result.recommendations],
     }

@@ -14,7 +14,7 @@ from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem
 from deconfound.features import Featurizer
-from deconfound.findings import Finding
+from deconfound.findings import finding_from_document
 from deconfound.linalg import Linear
 from deconfound.report.beliefs import (
     calibration_arrays,
@@ -24,6 +24,7 @@ from deconfound.report.beliefs import (
     read_trust,
 )
 from deconfound.report.document import SCHEMA, read_values, write_json
+from deconfound.report.findings_text import details_types
 from deconfound.report.text import VALUES
 from deconfound.result import FittedFamily, Result, TableCounts
 from deconfound.reward import EVERY, Auto, Basis, Family, RewardFit, VarianceComponents
@@ -67,7 +68,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
     return Result(
         **{name: read_values(stored[name], models) for name in VALUES},
         recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
-        findings=tuple(Finding(**finding) for finding in stored["findings"]),
+        findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
         choice=FittedFamily(_family(choice), choice["mode"], choice["surface_share"], choice["psi_source"]),
         counts={name: _counts(row) for name, row in stored["counts"].items()},
         routing=read_routing(stored["routing"]),

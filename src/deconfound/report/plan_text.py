@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from deconfound import __version__
+from deconfound.findings import finding_to_document
 from deconfound.formatting import escape_control_characters, format_percent, pluralize
 from deconfound.plan.allocation import MOST_ROWS
 from deconfound.plan.forecast import Step
 from deconfound.plan.plan import Plan, PlanRow, RequiredRows
-from deconfound.report.document import finite
 
 SCHEMA = 1
 BAR = 40  # characters of the longest bar
@@ -56,7 +55,7 @@ def document(plan: Plan, answers: Sequence[RequiredRows], lines: Sequence[PlanRo
         },
         "answers": [_answer(answer) for answer in answers],
         "table": [{"expected": _step(n.expected), "low": _step(n.low), "high": _step(n.high)} for n in lines],
-        "findings": [finite(asdict(finding)) for finding in known.findings],
+        "findings": [finding_to_document(finding) for finding in known.findings],
     }
 
 

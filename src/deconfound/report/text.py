@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from deconfound.diagnose.target import CHECK as OVERLAP
+from deconfound.diagnose.context_shift import OVERLAP
 from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize
+from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.document import recommended
-from deconfound.report.findings_text import luck, refusal
 from deconfound.result import Result
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
@@ -55,7 +55,7 @@ def comparison(results: Sequence[Result]) -> str:
         for place, name in enumerate(names, start=1)
     ]
     best = ["", "best", *(result.values.ranking()[0] for result in results)]
-    broken = refusal(results[0].findings)
+    broken = failure_sentence(results[0].findings)
     text = f"{broken}\n\n" * bool(broken) + aligned([heads, *rows, best])
     return f"{text}\n\nValues ± standard errors, {results[0].values.method}; each family tuned on its own.\n"
 
@@ -73,7 +73,7 @@ def _answer(result: Result) -> str:
 
 def _refused(result: Result) -> list[str]:
     """A broken assumption stands above the answer, lest anybody read only that."""
-    broken = refusal(result.findings)
+    broken = failure_sentence(result.findings)
     return [broken, f'Read why under "{NOTES}" before you rely on what follows.'] if broken else []
 
 
@@ -189,7 +189,7 @@ def _findings(result: Result) -> str:
         f"  {f.verdict}{f' ({f.assumption})' * bool(f.assumption)}: {f.message} {f.remedy}".rstrip() for f in noted
     ]
     if any(f.assumption and f.verdict in ("fail", "warn") for f in noted):
-        lines.append(f"  {luck(result.level)}")
+        lines.append(f"  {false_alarm_note(result.level)}")
     if open_:
         lines.append(f"  {pluralize(open_, 'check')} cannot tell; `deconfound check` says which and what they need.")
     return "\n".join([NOTES, *lines]) if lines else ""
