@@ -79,7 +79,7 @@ def _(details: randomization.SampleRatio, finding: Finding) -> tuple[str, str]:
     test = f"chi-square {finding.statistic:.1f}, {format_p_value(finding)}"
     rows = _draws(total, details.by_cluster)
     if finding.verdict == "pass":
-        return f"Models were assigned as often as declared ({rows}, {test}).", ""
+        return f"No significant deviation from the declared propensities ({rows}, {test}).", ""
     pairs = list(zip(details.counts, details.expected, strict=True))
     worst = max(range(len(pairs)), key=lambda k: abs(pairs[k][0] - pairs[k][1]) / max(pairs[k][1], 1e-12) ** 0.5)
     observed, declared = (format_percent(pairs[worst][side] / total, 1) for side in (0, 1))
@@ -93,7 +93,7 @@ def _(details: randomization.WeightedSampleRatio, finding: Finding) -> tuple[str
     z = "" if finding.statistic is None else f"z = {finding.statistic:.1f}, "
     test = f"{rows}, {z}{format_p_value(finding)}"
     if finding.verdict == "pass":
-        return f"Models were assigned as often as declared ({test}).", ""
+        return f"No significant deviation from the declared propensities ({test}).", ""
     worst = max(range(len(details.ratios)), key=lambda k: abs(details.ratios[k] - 1.0))
     model = escape_control_characters(details.models[worst])
     return _wrong_ratio(f"{model} was assigned {details.ratios[worst]:.2f} times as often as declared ({test})")
@@ -116,7 +116,7 @@ def _(details: randomization.MissingTime, _finding: Finding) -> tuple[str, str]:
 def _(details: randomization.AssignmentDrift, finding: Finding) -> tuple[str, str]:
     p = format_p_value(finding)
     if finding.verdict == "pass":
-        return f"The shares of the models did not change over time ({p}).", ""
+        return f"No significant change of the models' shares over time ({p}).", ""
     first, second = (format_percent(share, 1) for share in (details.first_half, details.second_half))
     model = escape_control_characters(details.model)
     return (
@@ -130,7 +130,7 @@ def _(details: randomization.AssignmentDrift, finding: Finding) -> tuple[str, st
 def _(_details: randomization.AssignmentByContext, finding: Finding) -> tuple[str, str]:
     p = format_p_value(finding)
     if finding.verdict == "pass":
-        return f"The context does not predict the assigned model ({p}).", ""
+        return f"The context does not significantly predict the assigned model ({p}).", ""
     return (
         f"The context predicts the assigned model ({p}). {BIASED}",
         "Look for a rule or a user's choice before the assignment; declare its propensities, or remove those rows.",
@@ -155,7 +155,7 @@ def _(details: replay.OutputDifference, finding: Finding) -> tuple[str, str]:
     cells = f"{pluralize(details.cells, 'cell')} of context and model"
     test = f"AUC {details.auc:.2f}, {cells}, {format_p_value(finding)}"
     if finding.verdict == "pass":
-        return f"Replayed outputs do not differ from the {details.other_source}'s ({test}).", ""
+        return f"No significant difference between replayed outputs and the {details.other_source}'s ({test}).", ""
     named = zip(details.models, details.model_aucs, strict=True)
     models = join_names(f"{model} (AUC {auc:.2f})" for model, auc in named)
     alone = f" Models that differ on their own: {models}." if models else ""
@@ -235,7 +235,7 @@ def _(details: outcomes.OutcomeValues, finding: Finding) -> tuple[str, str]:
     experiment = _scale(details.experiment_values, details.experiment_range, details.experiment_scale)
     observed = f"log: {log}; experiment: {experiment}"
     if finding.verdict == "pass":
-        return f"Log and experiment use the same outcome values ({observed}).", ""
+        return f"Log and experiment use compatible outcome values ({observed}).", ""
     return (
         f"Log and experiment use different outcome values ({observed}; {format_p_value(finding)}). A reward learned "
         "from one is wrong for the other.",
@@ -275,7 +275,7 @@ def _(details: outcomes.MatchingOutputs, finding: Finding) -> tuple[str, str]:
     rows = f"{pluralize(details.rows, 'row')} with the same {details.matched_on}"
     test = f"correlation {details.correlation:.2f} within models, {format_p_value(finding)}"
     if finding.verdict == "pass":
-        return f"Log and experiment do not contradict each other on {rows} ({test}).", ""
+        return f"No significant contradiction between log and experiment on {rows} ({test}).", ""
     return (
         f"Log and experiment contradict each other on {rows} ({test}). One source may have an inverted scale.",
         CHECK_SCALE,
@@ -287,7 +287,7 @@ def _(details: outcomes.MatchingLevel, finding: Finding) -> tuple[str, str]:
     rows = f"{pluralize(details.rows, 'row')} with the same {details.matched_on}"
     test = f"mean difference {details.difference:+.3f}, {format_p_value(finding)}"
     if finding.verdict == "pass":
-        return f"Experiment and log agree in their mean outcome on {rows} ({test}).", ""
+        return f"No significant difference in mean outcome between experiment and log on {rows} ({test}).", ""
     return (
         f"Experiment and log differ in their mean outcome on {rows} ({test}). Confounding causes this and is corrected;"
         " a different question or rating scale would not be, and the data cannot distinguish them.",
@@ -308,7 +308,7 @@ def _(details: outcomes.TooFewMatches, _finding: Finding) -> tuple[str, str]:
 def _(details: outcomes.OutcomeDrift, finding: Finding) -> tuple[str, str]:
     p = format_p_value(finding)
     if finding.verdict == "pass":
-        return f"Outcomes of the same model did not change over time ({p}).", ""
+        return f"No significant change of a model's outcomes over time ({p}).", ""
     return (
         f"Outcomes of the same model changed over time ({details.mean_shift:+.3f} from the first half to the second, "
         f"{p}). Values then average over a changing period.",
@@ -350,7 +350,7 @@ def _(details: contexts.ContextDifference, finding: Finding) -> tuple[str, str]:
     consequence, remedy = SHIFT_CONSEQUENCE[details.other_source]
     if finding.verdict == "warn":
         return f"The experiment's contexts differ from {others} ({test}). {consequence}", remedy
-    message = f"The experiment's contexts do not differ from {others} ({test})."
+    message = f"No significant difference between the experiment's contexts and {others} ({test})."
     if details.other_source == "replay" and not details.same_population:
         return f"{message} Because the raw p-value is small, values still use the experiment's contexts only.", ""
     return message, ""
