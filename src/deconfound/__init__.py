@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from deconfound.data import Experiment, Log, Replay, Study
     from deconfound.diagnose import check
     from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
-    from deconfound.evaluation import evaluate, evaluate_families
+    from deconfound.evaluation import EvaluationOptions, PreparedStudy, evaluate, prepare
     from deconfound.features import FeatureSpec
     from deconfound.findings import Finding
     from deconfound.loading import load
@@ -21,6 +21,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssumptionError": "errors",
     "DataError": "errors",
+    "EvaluationOptions": "evaluation",
+    "PreparedStudy": "evaluation",
     "DeconfoundError": "errors",
     "EvidenceError": "errors",
     "Experiment": "data",
@@ -34,7 +36,7 @@ _HOMES = {
     "Values": "value",
     "check": "diagnose",
     "evaluate": "evaluation",
-    "evaluate_families": "evaluation",
+    "prepare": "evaluation",
     "load": "loading",
 }
 
@@ -42,11 +44,13 @@ __all__ = [
     "AssumptionError",
     "DataError",
     "DeconfoundError",
+    "EvaluationOptions",
     "EvidenceError",
     "Experiment",
     "FeatureSpec",
     "Finding",
     "Log",
+    "PreparedStudy",
     "Replay",
     "Result",
     "Study",
@@ -55,8 +59,8 @@ __all__ = [
     "__version__",
     "check",
     "evaluate",
-    "evaluate_families",
     "load",
+    "prepare",
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 MAX_QUOTED_CHARACTERS = 60  # a longer value would hide the rest of the message
 MAX_LISTED_NAMES = 8
 TERMINAL_WIDTH = 100
+COLUMN_GAP = re.compile(r"\S {2,}\S")  # two spaces in a row separate the cells of a table
 
 
 def quote(value: object) -> str:
@@ -81,18 +83,21 @@ def text_table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), rul
 
 
 def wrap(text: str, width: int = TERMINAL_WIDTH) -> str:
-    """Break lines longer than ``width`` at spaces; the rest of a broken line keeps its indentation."""
-    return "\n".join(line if len(line) <= width else _wrap_line(line, width) for line in text.split("\n"))
+    """Break lines longer than ``width`` at spaces; rows of a table stay as they are.
+
+    The rest of an indented line is indented by two more spaces.
+    """
+    return "\n".join(_wrap_line(line, width) for line in text.split("\n"))
 
 
 def _wrap_line(line: str, width: int) -> str:
-    content = line.lstrip(" ")
-    indent = line[: len(line) - len(content)]
+    if len(line) <= width or COLUMN_GAP.search(line):
+        return line
+    indent = len(line) - len(line.lstrip(" "))
     return textwrap.fill(
-        content,
+        line,
         width,
-        initial_indent=indent,
-        subsequent_indent=indent,
+        subsequent_indent=" " * (indent + 2 if indent else 0),
         break_long_words=False,
         break_on_hyphens=False,
         expand_tabs=False,

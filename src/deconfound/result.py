@@ -13,6 +13,8 @@ from deconfound.errors import DataError, Problem
 from deconfound.features import Featurizer
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.findings import Finding
+from deconfound.loading import load_replay
+from deconfound.loading.sources import TableLike
 from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
@@ -21,13 +23,13 @@ from deconfound.value.log_bias import LogBias
 
 @dataclass(frozen=True, slots=True)
 class TableCounts:
-    """What a table brought."""
+    """Size and origin of one table."""
 
     source: str
     rows: int
     contexts: int
     rows_per_model: tuple[int, ...]  # in the order of the models
-    ignored: tuple[str, ...]  # columns nobody asked for
+    unused_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class FittedFamily:
 class Result:
     """Values, recommendations and findings of one evaluation.
 
-    ``values`` is the answer; ``direct`` the same reward without the experiment's correction; ``experiment`` and
-    ``raw_log`` are what those sources say alone, for comparison.
+    ``values`` is the answer. For comparison, ``direct`` is the mean of the same reward without the experiment's
+    correction, ``experiment`` uses the experiment alone and ``raw_log`` the uncorrected log.
     """
 
     values: Values
@@ -53,11 +55,11 @@ class Result:
     experiment: Values
     raw_log: Values
     recommendations: tuple[Recommendation, ...]
-    routing: RoutingGain  # what the policy of the recommendations is worth
-    log_bias: LogBias  # of the raw log
+    routing: RoutingGain
+    log_bias: LogBias
     findings: tuple[Finding, ...]
-    choice: FittedFamily
-    attribution: Attribution | None  # shares of the sources, where the family has them
+    family: FittedFamily
+    attribution: Attribution | None  # None if the family has none
     counts: dict[str, TableCounts]  # log, experiment, replay
     policy: Policy
     featurizer: Featurizer
@@ -70,59 +72,55 @@ class Result:
         return self.values.models
 
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Every pair of models, better first, with intervals that hold together."""
+        """Every pair of models, better one first, with simultaneous intervals."""
         return self.values.contrasts(self.level)
 
-    def recommend(self, contexts: object) -> tuple[Recommendation, ...]:
-        """The best model for new contexts, given as a replay table of them: a file, a DataFrame or an Arrow table."""
-        from deconfound.loading import load_replay
-
+    def recommend(self, contexts: TableLike | Replay) -> tuple[Recommendation, ...]:
+        """The best model for new contexts, given as their replay: a file, a DataFrame or an Arrow table."""
         replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
-        held = set(replay.arrow.column_names)
-        if not set(self._needs()) <= held:
-            missing = ", ".join(sorted(set(self._needs()) - held))
-            raise DataError([Problem(replay.source, f"there is no column {missing}", "The study was fitted on it.")])
-        cells = ReplayArrays.from_replay(replay, self.models, self.featurizer)
-        return self.policy.recommend(cells, self.level)
+        missing = sorted(set(self._required_columns()) - set(replay.arrow.column_names))
+        if missing:
+            what = f"there is no column {', '.join(missing)}"
+            raise DataError([Problem(replay.source, what, "Add it: the study was fitted on it.")])
+        return self.policy.recommend(ReplayArrays.from_replay(replay, self.models, self.featurizer), self.level)
 
-    def _needs(self) -> tuple[str, ...]:
-        shape = self.featurizer.layout
-        return (*(("context", "output") if shape.reads_text else ()), *shape.columns)
+    def _required_columns(self) -> tuple[str, ...]:
+        layout = self.featurizer.layout
+        return (*(("context", "output") if layout.reads_text else ()), *layout.columns)
 
-    def summary(self) -> str:
-        """The answer first, then what it was computed from."""
+    def summary(self, *, verbose: bool = False) -> str:
+        """The answer in plain text; ``verbose`` adds how it was computed."""
         from deconfound.report.text import summary
 
-        return summary(self)
+        return summary(self, verbose=verbose)
 
     def document(self) -> dict[str, Any]:
-        """Everything of the result that is not an array of coefficients, ready for JSON."""
+        """Everything but coefficients, ready for JSON."""
         from deconfound.report.document import document
 
         return document(self)
 
     def to_json(self, path: Path | str) -> None:
-        """Write ``document()``."""
+        """Write ``document()`` to a file."""
         from deconfound.report.document import write_json
 
         write_json(self, Path(path))
 
     def to_html(self, path: Path | str) -> None:
-        """Write a page that a browser shows by itself: the answer, the intervals, the table, what to know."""
-        from deconfound.report.html import page
-        from deconfound.report.text import presentable
+        """Write a self-contained page with the answer, the intervals and the warnings."""
+        from deconfound.report.html import render_html
 
-        Path(path).write_text(page(presentable(self)), encoding="utf-8")
+        Path(path).write_text(render_html(self), encoding="utf-8")
 
     def save(self, directory: Path | str) -> None:
-        """Keep the result so that ``Result.load`` and ``deconfound recommend`` can use it later."""
+        """Save the result for ``Result.load`` and ``deconfound recommend``."""
         from deconfound.report.persistence import save
 
         save(self, Path(directory))
 
     @staticmethod
     def load(directory: Path | str) -> Result:
-        """A kept result, whole."""
+        """Read a saved result."""
         from deconfound.report.persistence import load
 
         return load(Path(directory))

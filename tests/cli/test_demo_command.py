@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from deconfound.report.wrapping import MAX_COLUMNS
 from tests.cli.commands import SMALL
 
 

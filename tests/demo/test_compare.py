@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.demo.compare import Estimate, TruthComparison, comparison_text
-from deconfound.report.wrapping import MAX_COLUMNS
 from deconfound.value import Values
 from tests.support.snapshots import assert_matches_snapshot
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.plan import AssumedInputs, PlanInputs, plan
 from deconfound.report.plan_figure import plan_figure
 from deconfound.report.plan_text import plan_document, plan_findings, plan_text
-from deconfound.report.wrapping import MAX_COLUMNS
 from tests.support.plan_inputs import plan_inputs
 from tests.support.snapshots import assert_matches_snapshot
 

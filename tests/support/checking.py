@@ -1,13 +1,17 @@
-"""Small studies in memory for the checks: what is wrong with them is one argument away."""
+"""Small studies in memory for the checks, each table changed by one argument."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from deconfound.data import Study
+from deconfound.diagnose.multiplicity import PendingFinding, judge
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding
 from deconfound.loading import load
 
 MODELS = ("ant", "bee", "cat")
@@ -25,7 +29,7 @@ def make_study(
     experiment: Change | None = None,
     replay: Change | None = None,
 ) -> Study:
-    """A sound study of three models, each table changed by a function that gets its rows."""
+    """A study of three models that violates nothing; each table can be changed by a function of its rows."""
     rng = np.random.default_rng(seed)
     logged = [_row(rng, f"log {i}", int(rng.choice(3, p=(0.6, 0.3, 0.1)))) for i in range(2 * rows)]
     drawn = [_row(rng, f"case {i}", int(rng.integers(3))) for i in range(rows)]
@@ -60,11 +64,20 @@ def _output(rng: np.random.Generator, model: int) -> str:
     return " ".join(["well", *rng.choice(WORDS, int(rng.integers(1, 8)) + model)])
 
 
+def study_arrays(study: Study) -> StudyArrays:
+    return StudyArrays.from_study(study, FeatureSpec())
+
+
+def by_check(results: Sequence[Finding | PendingFinding], level: float = 0.95) -> dict[str, Finding]:
+    """The findings of some checks, judged together, by the name of the check."""
+    return {finding.check: finding for finding in judge(results, level)}
+
+
 def every(**cells: object) -> Change:
     """Set cells in every row."""
     return lambda rows: [row.update(cells) for row in rows]
 
 
 def each(function: Callable[[int, Row], object]) -> Change:
-    """Change every row by its place."""
+    """Change every row by a function of its position."""
     return lambda rows: [function(at, row) for at, row in enumerate(rows)]

@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the findings; the exit code reports failed and untestable assumptions."""
     from deconfound.diagnose import check
     from deconfound.loading import load_contexts
-    from deconfound.report.document import to_text
-    from deconfound.report.findings_text import failed, findings_document, findings_text, told
+    from deconfound.report.check_text import any_conclusive, any_failed, check_document, check_text
+    from deconfound.report.document import dump_json
 
     columns = parse_column_map(arguments.map)
     target = None if arguments.target is None else load_contexts(arguments.target, columns=columns)
@@ -51,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
         progress.clear()
     findings = (*study.findings, *checked)
     if arguments.json:
-        sys.stdout.write(to_text(findings_document(findings, arguments.level, arguments.seed)))
+        sys.stdout.write(dump_json(check_document(findings, arguments.level, arguments.seed)))
     else:
-        sys.stdout.write(findings_text(findings, arguments.level))
-    if failed(findings):
+        sys.stdout.write(check_text(findings, arguments.level))
+    if any_failed(findings):
         return AssumptionError.exit_code
-    return 0 if told(findings) else EvidenceError.exit_code
+    return 0 if any_conclusive(findings) else EvidenceError.exit_code

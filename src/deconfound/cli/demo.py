@@ -35,7 +35,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the study, evaluate it, and print the result beside the truth."""
     from deconfound.demo import make_demo
-    from deconfound.evaluation import evaluate_families
+    from deconfound.evaluation import prepare
     from deconfound.loading import load
 
     progress = ProgressLine(arguments.quiet)
@@ -45,30 +45,29 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.output is not None:
             demo.write(Path(arguments.output))
         study = load(log=demo.log, experiment=demo.experiment, replay=demo.replay)
-        results = evaluate_families(study, parse_families(arguments.family), progress=progress)
+        prepared = prepare(study, progress=progress)
+        results = tuple(prepared.evaluate(family) for family in parse_families(arguments.family))
     finally:
         progress.clear()
-    sys.stdout.write(_as_json(demo, results) if arguments.json else _as_text(demo, results))
+    text = _as_json(demo, results) if arguments.json else _as_text(demo, results, verbose=arguments.verbose)
+    sys.stdout.write(text)
     if arguments.output is not None and not arguments.json:
         sys.stdout.write(f"The three tables are in {arguments.output}. Next:\n{_example_command(arguments.output)}\n")
     return 0
 
 
-def _as_text(demo: Demo, results: tuple[Result, ...]) -> str:
+def _as_text(demo: Demo, results: tuple[Result, ...], *, verbose: bool) -> str:
     from deconfound.demo.compare import TruthComparison, comparison_text
-    from deconfound.report.wrapping import wrap_lines
 
-    compared = [TruthComparison.from_result(result, demo.true_values) for result in results]
-    return "".join(
-        f"{comparison_text(one)}\n\n{wrap_lines(result.summary())}\n"
-        for one, result in zip(compared, results, strict=True)
-    )
+    compared = [comparison_text(TruthComparison.from_result(result, demo.true_values)) for result in results]
+    summaries = [result.summary(verbose=verbose) for result in results]
+    return "".join(f"{one}\n\n{summary}\n" for one, summary in zip(compared, summaries, strict=True))
 
 
 def _as_json(demo: Demo, results: tuple[Result, ...]) -> str:
-    from deconfound.report.document import document, to_text
+    from deconfound.report.document import document, dump_json
 
-    return to_text({"truth": demo.true_values, "results": [document(result) for result in results]})
+    return dump_json({"truth": demo.true_values, "results": [document(result) for result in results]})
 
 
 def _example_command(folder: str) -> str:

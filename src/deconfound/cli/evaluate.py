@@ -27,7 +27,6 @@ from deconfound.formatting import quote
 
 if TYPE_CHECKING:
     from deconfound.data import Study
-    from deconfound.features import FeatureSource
     from deconfound.result import Result
 
 FOLDER, JSON, HTML = "", ".json", ".html"
@@ -74,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the result, and save it on request."""
     path = _output_path(arguments)
     results = _evaluate(load_study(arguments), arguments)
-    _print(results, as_json=arguments.json)
+    _print(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:
         _save(results[0], path)
     failed = any(finding.verdict == "fail" for result in results for finding in result.findings)
@@ -130,27 +129,23 @@ def _add_cost_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
-    from deconfound.evaluation import evaluate_families
+    from deconfound.evaluation import EvaluationOptions, prepare
     from deconfound.features import FeatureSpec
     from deconfound.loading import load_contexts
 
-    source: FeatureSource = arguments.features or ("text" if study.has_text else "columns")
     columns = parse_column_map(arguments.map)
-    progress = ProgressLine(arguments.quiet)
+    options = EvaluationOptions(
+        features=FeatureSpec(source=arguments.features, surface=not arguments.no_surface),
+        surface_share=arguments.surface_share,
+        method=arguments.method.replace("-", " "),
+        target=None if arguments.target is None else load_contexts(arguments.target, columns=columns),
+        cost=parse_costs(arguments.cost, arguments.value_of_outcome),
+        refits=arguments.refits,
+    )
+    families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     try:
-        return evaluate_families(
-            study,
-            parse_families(arguments.family),
-            arguments.level,
-            arguments.seed,
-            features=FeatureSpec(source=source, surface=not arguments.no_surface),
-            surface_share=arguments.surface_share,
-            method=arguments.method.replace("-", " "),
-            target=None if arguments.target is None else load_contexts(arguments.target, columns=columns),
-            cost=parse_costs(arguments.cost, arguments.value_of_outcome),
-            refits=arguments.refits,
-            progress=progress,
-        )
+        prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
+        return tuple(prepared.evaluate(family) for family in families)
     finally:
         progress.clear()
 
@@ -179,12 +174,12 @@ def _save(result: Result, path: Path) -> None:
         sys.stderr.write(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
 
 
-def _print(results: Sequence[Result], *, as_json: bool) -> None:
-    from deconfound.report.document import document, to_text
+def _print(results: Sequence[Result], *, as_json: bool, verbose: bool) -> None:
+    from deconfound.report.document import document, dump_json
     from deconfound.report.text import comparison
 
     if as_json:
         content = document(results[0]) if len(results) == 1 else {"results": [document(one) for one in results]}
-        sys.stdout.write(to_text(content))
+        sys.stdout.write(dump_json(content))
     else:
-        sys.stdout.write(results[0].summary() if len(results) == 1 else comparison(results))
+        sys.stdout.write(results[0].summary(verbose=verbose) if len(results) == 1 else comparison(results))

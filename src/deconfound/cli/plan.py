@@ -62,7 +62,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the required rows and a table of projections."""
     from deconfound.plan import plan
-    from deconfound.report.document import to_text
+    from deconfound.report.document import dump_json
     from deconfound.report.plan_text import plan_document, plan_text
 
     path = _output_path(arguments.output)
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress.clear()
     answers, rows = _answers(result, arguments), result.table(allocation=arguments.allocation)
     if arguments.json:
-        sys.stdout.write(to_text(plan_document(result, answers, rows)))
+        sys.stdout.write(dump_json(plan_document(result, answers, rows)))
     else:
         sys.stdout.write(plan_text(result, answers, rows, show_bars=path is None))
     if path is not None:
@@ -184,11 +184,11 @@ def _output_path(output: str | None) -> Path | None:
 
 
 def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:
-    from deconfound.report.document import to_text
+    from deconfound.report.document import dump_json
     from deconfound.report.plan_figure import plan_figure
     from deconfound.report.plan_text import plan_document
 
     if path.suffix == JSON:
-        path.write_text(to_text(plan_document(plan, answers, rows)), encoding="utf-8")
+        path.write_text(dump_json(plan_document(plan, answers, rows)), encoding="utf-8")
     else:
         path.write_bytes(plan_figure(plan.level, rows, IMAGES[path.suffix]))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from deconfound.data.encode import encode_by_appearance
 from deconfound.data.tables import TEXT_COLUMNS, Experiment, Log, Mask, Replay, Table, describe_context, is_in, text_ids
 from deconfound.errors import Problem, UsageError
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote, similar_name
 
 MIN_MODELS = 2  # a comparison needs two
@@ -52,7 +52,11 @@ def text_findings(tables: Sequence[Table]) -> list[Finding]:
         return []
     message = "; ".join(f"{source} has no column {name}" for source, name in missing)
     remedy = "Add the missing text to use it together with the features."
-    return [Finding("text", "warn", f"{message}: text is ignored in all tables, only feature_* columns count.", remedy)]
+    return [
+        Finding(
+            "text", "warn", Notice(f"{message}: text is ignored in all tables, only feature_* columns count.", remedy)
+        )
+    ]
 
 
 def conflicting_context_ids(tables: Sequence[Table]) -> list[Problem]:
@@ -145,7 +149,9 @@ def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
         f"{experiment.source}: {int((~complete).sum()):,} of {pluralize(len(experiment), 'row')} dropped, because a"
         " model was not replayed on the context; values apply to the remaining contexts."
     )
-    return Finding("incomplete replay", "warn", message, "Replay every model on every context of the experiment.")
+    return Finding(
+        "incomplete replay", "warn", Notice(message, "Replay every model on every context of the experiment.")
+    )
 
 
 def too_few_rows(experiment: Experiment) -> list[Problem]:
@@ -164,7 +170,7 @@ def uncompared_model_findings(log: Log, experiment: Experiment, models: Sequence
         if others:
             rows = int(is_in(table.arrow["model"], others).sum())
             message = f"{table.source}: {pluralize(rows, 'row')} of models that are not compared ({join_names(others)})"
-            findings.append(Finding("models", "pass", f"{message} are used only to train the reward."))
+            findings.append(Finding("models", "pass", Notice(f"{message} are used only to train the reward.")))
     return findings
 
 
@@ -175,4 +181,6 @@ def underpowered_models(experiment: Experiment, models: Sequence[str]) -> list[F
     if not too_few:
         return []
     message = f"{experiment.source} has fewer than {MIN_ROWS} rows of {join_names(too_few)}."
-    return [Finding("experiment size", "cannot tell", message, "Assign these models more often in the experiment.")]
+    return [
+        Finding("experiment size", "cannot tell", Notice(message, "Assign these models more often in the experiment."))
+    ]

@@ -8,10 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from deconfound.formatting import format_percent, join_names
+from deconfound.formatting import format_percent, join_names, text_table, wrap
 from deconfound.metrics import rmse
-from deconfound.report.text import aligned, shown
-from deconfound.report.wrapping import wrap_lines
+from deconfound.report.text import format_value
 from deconfound.result import Result
 from deconfound.value import Values
 
@@ -67,7 +66,7 @@ def comparison_text(comparison: TruthComparison) -> str:
     legend = (
         f"In brackets: {format_percent(comparison.level)} intervals. RMSE: root mean squared error over the models."
     )
-    return "\n\n".join([wrap_lines(_narrative(comparison)), _table(comparison), legend])
+    return "\n\n".join([wrap(_narrative(comparison)), _table(comparison), legend])
 
 
 def _narrative(comparison: TruthComparison) -> str:
@@ -98,13 +97,13 @@ def _table(comparison: TruthComparison) -> str:
             str(rank),
             name,
             f"{value:.3f}",
-            shown(_value(comparison.raw_log.values, name)),
+            format_value(_value(comparison.raw_log.values, name)),
             _value_with_interval(comparison.experiment.values, name, comparison.level),
             _value_with_interval(comparison.evaluation.values, name, comparison.level),
         )
         for rank, (name, value) in enumerate(comparison.truth.items(), start=1)
     ]
-    return aligned([HEADINGS, *rows, best, error])
+    return text_table([HEADINGS, *rows, best, error], left=(1,))
 
 
 def _value(values: Values, name: str) -> float:
@@ -113,4 +112,4 @@ def _value(values: Values, name: str) -> float:
 
 def _value_with_interval(values: Values, name: str, level: float) -> str:
     low, high = values.interval(level)[values.models.index(name)]
-    return f"{shown(_value(values, name))} ({low:.3f} to {high:.3f})"
+    return f"{format_value(_value(values, name))} ({low:.3f} to {high:.3f})"

@@ -1,5 +1,5 @@
-"""Can the data carry the answer? Every assumption of the theorem as findings."""
+"""Tests of the assumptions behind the values, as findings."""
 
-from deconfound.diagnose.checks import check
+from deconfound.diagnose.checks import CheckReport, check, run_checks
 
-__all__ = ["check"]
+__all__ = ["CheckReport", "check", "run_checks"]

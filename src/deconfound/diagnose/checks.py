@@ -1,24 +1,37 @@
-"""Every assumption of the theorem, checked on one study."""
+"""Run every check on one study, and judge all of its tests together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from deconfound.data import Study
-from deconfound.diagnose.alignment import alignment
-from deconfound.diagnose.consistency import consistency
-from deconfound.diagnose.hidden_path import hidden_path
-from deconfound.diagnose.randomization import randomization
-from deconfound.diagnose.replay_validity import replay_validity
-from deconfound.diagnose.sanity import sanity
+from deconfound.diagnose.context_shift import ContextShift, check_context_shift
+from deconfound.diagnose.multiplicity import PendingFinding, judge
+from deconfound.diagnose.outcome_consistency import check_outcome_consistency
+from deconfound.diagnose.output_mechanism import check_output_mechanism
+from deconfound.diagnose.randomization import check_randomization
+from deconfound.diagnose.replay_fidelity import check_replay_fidelity
+from deconfound.diagnose.sanity import check_sanity
 from deconfound.errors import UsageError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding
 from deconfound.linalg import one_blas_thread
 from deconfound.progress import Progress, no_progress
+from deconfound.value.transport import TransportWeights, transport_weights
+
+STAGES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All findings of one study, and what the estimation needs to know from them."""
+
+    findings: tuple[Finding, ...]
+    context_shift: ContextShift
+    transport_weights: TransportWeights | None  # toward the target; None without one, or without context features
 
 
 def check(
@@ -27,31 +40,48 @@ def check(
     seed: int = 0,
     level: float = 0.95,
     target: pa.Table | None = None,
-    material: StudyArrays | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Finding, ...]:
-    """What the data say about A1 to A5 and about themselves; what was noticed on loading stays in ``study.findings``.
+    """Test the assumptions A1 to A5 and the sanity of the tables; notices from loading are in ``study.findings``.
 
-    A test warns where luck alone would do so in less than 1 - level of sound studies. ``target`` holds the contexts
-    for which the values are wanted, if not the experiment's; ``material`` spares featurizing the study again.
+    If every assumption holds, at most 1 - level of studies show a warning from the tests. ``target`` has the contexts
+    to generalize to, if not the experiment's.
     """
+    _require_level(level)
+    progress("reading texts", 0.0)
+    arrays = StudyArrays.from_study(study, FeatureSpec())
+    return run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress).findings
+
+
+def run_checks(
+    study: Study,
+    arrays: StudyArrays,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+    target: pa.Table | None = None,
+    progress: Progress = no_progress,
+) -> CheckReport:
+    """``check`` for a study that is already featurized, with the results that the estimation uses."""
+    _require_level(level)
+    results: list[Finding | PendingFinding] = []
+    with one_blas_thread():
+        progress("checking for constants, duplicates and leaks", 0 / STAGES)
+        results += check_sanity(study)
+        progress("checking the randomization", 1 / STAGES)
+        results += check_randomization(study, seed)
+        progress("checking the replay", 2 / STAGES)
+        results += check_replay_fidelity(arrays, seed, level)
+        progress("checking the outcomes", 3 / STAGES)
+        results += check_outcome_consistency(study, arrays, seed, level)
+        progress("checking the log's outputs", 4 / STAGES)
+        results += check_output_mechanism(arrays, study, seed, level)
+        progress("checking the contexts", 5 / STAGES)
+        weights = None if target is None else transport_weights(arrays, study, target, seed)
+        of_contexts, context_shift = check_context_shift(study, target, weights, seed, level)
+    return CheckReport(judge([*results, *of_contexts], level), context_shift, weights)
+
+
+def _require_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
-    if material is None:
-        progress("reading texts", 0.0)
-        material = StudyArrays.from_study(study, FeatureSpec())
-    known = material
-    stages: tuple[tuple[str, Callable[[], tuple[Finding, ...]]], ...] = (
-        ("looking for constants, copies and leaks", lambda: sanity(study)),
-        ("checking the draw of the models", lambda: randomization(study, seed, level)),
-        ("checking the replay", lambda: replay_validity(known, seed, level)),
-        ("checking the outcomes", lambda: consistency(study, known, seed, level)),
-        ("checking the log's outputs", lambda: hidden_path(known, study, seed, level)),
-        ("checking the contexts", lambda: alignment(known, study, target, seed, level)),
-    )
-    findings: list[Finding] = []
-    with one_blas_thread():
-        for number, (stage, run) in enumerate(stages):
-            progress(stage, number / len(stages))
-            findings += run()
-    return tuple(findings)

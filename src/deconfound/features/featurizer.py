@@ -16,7 +16,7 @@ from deconfound.features.blocks import FeatureBlocks, Scaling, combine_blocks, f
 from deconfound.features.distinct_rows import BlockLayout, ExtractedFeatures, count_truncated_texts, extract_features
 from deconfound.features.proxy import PROXY_SURFACE_SHARE, ProxyMap, average_labels, fit_proxy
 from deconfound.features.tokenize import MAX_CHARACTERS
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import quote
 
 FeatureSource: TypeAlias = Literal["text", "columns", "both"]
@@ -140,4 +140,4 @@ def _truncation_findings(tables: Sequence[Table]) -> tuple[Finding, ...]:
         return ()
     places = ", ".join(f"{count:,} in the {role}" for role, count in counts.items() if count)
     message = f"Texts are read up to {MAX_CHARACTERS:,} characters; longer ones: {places}."
-    return (Finding("long texts", "warn", message, "Shorten them if the important part comes later."),)
+    return (Finding("long texts", "warn", Notice(message, "Shorten them if the important part comes later.")),)

@@ -16,7 +16,7 @@ from deconfound.features.distinct_rows import BlockLayout
 from deconfound.features.featurizer import FeatureSpec, Featurizer
 from deconfound.features.proxy import ProxyMap
 from deconfound.features.surface import SURFACE_STATISTICS
-from deconfound.findings import Finding
+from deconfound.findings import finding_from_document, finding_to_document
 
 SCHEMA = 2
 _STATISTICS = [name for name, _ in SURFACE_STATISTICS]
@@ -32,7 +32,7 @@ def save_featurizer(featurizer: Featurizer, directory: Path | str) -> None:
         "layout": asdict(featurizer.layout),
         "surface": _STATISTICS,
         "psi_source": featurizer.psi_source,
-        "findings": [asdict(finding) for finding in featurizer.findings],
+        "findings": [finding_to_document(finding) for finding in featurizer.findings],
     }
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     (directory / "featurizer.json").write_text(text, encoding="utf-8")
@@ -80,7 +80,7 @@ def _from_arrays(document: dict[str, Any], arrays: dict[str, Any]) -> Featurizer
         layout=BlockLayout(layout["buckets"], layout["surface"], tuple(layout["columns"])),
         scaling=scaling,
         proxy=proxy,
-        findings=tuple(Finding(**finding) for finding in document["findings"]),
+        findings=tuple(finding_from_document(finding) for finding in document["findings"]),
     )
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from deconfound.design import FeatureMatrix, FloatArray, IntArray
 from deconfound.features.blocks import CONSTANT_RTOL, combine_blocks
 from deconfound.features.distinct_rows import DistinctRows
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.linalg import ridge
 
 PROXY_SURFACE_SHARE = 0.5
@@ -65,13 +65,15 @@ def _missing_finding(name: str, missing: int, rows: int) -> Finding:
     return Finding(
         "labels",
         "warn",
-        f"{name} is missing in {missing:,} of the log's {rows:,} rows; the proxies use it from the others.",
-        "If missing values depend on the output or the user, leave the column out.",
+        Notice(
+            f"{name} is missing in {missing:,} of the log's {rows:,} rows; the proxies use it from the others.",
+            "If missing values depend on the output or the user, leave the column out.",
+        ),
     )
 
 
 def _constant_finding(name: str) -> Finding:
-    return Finding("labels", "warn", f"{name} is constant in the log and is not used.", "Leave the column out.")
+    return Finding("labels", "warn", Notice(f"{name} is constant in the log and is not used.", "Leave the column out."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deconfound.data import Mask, RowNumbers, describe_context, text_ids
 from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import Problem
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
@@ -159,7 +159,7 @@ def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
 
 def _alias_finding(raw: RawTable, mapping: ColumnMapping) -> Finding:
     uses = "; ".join(f"{name} is read from column {quote(column)}" for name, column in mapping.by_alias.items())
-    return Finding("columns", "pass", f"{raw.source}: {uses}.", "Choose another column with --map.")
+    return Finding("columns", "pass", Notice(f"{raw.source}: {uses}.", "Choose another column with --map."))
 
 
 def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
@@ -169,7 +169,7 @@ def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
     if not blank.any():
         return []
     message = f"{raw.source}: {pluralize(int(blank.sum()), 'empty output')} ({_count_by_model(arrow, blank)})."
-    return [Finding("empty outputs", "warn", message, "Check that these models really answered nothing.")]
+    return [Finding("empty outputs", "warn", Notice(message, "Check that these models really answered nothing."))]
 
 
 def _missing_outcome_findings(raw: RawTable, arrow: pa.Table, missing: Mask) -> list[Finding]:
@@ -178,7 +178,7 @@ def _missing_outcome_findings(raw: RawTable, arrow: pa.Table, missing: Mask) -> 
     rows = pluralize(int(missing.sum()), "row")
     message = f"{raw.source}: {rows} without outcome dropped ({_count_by_model(arrow, missing)})."
     remedy = "If outcomes are missing more often for one model or for poor results, the values are biased."
-    return [Finding("missing outcomes", "warn", message, remedy)]
+    return [Finding("missing outcomes", "warn", Notice(message, remedy))]
 
 
 def _count_by_model(arrow: pa.Table, rows: Mask) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, describe_context, is_in
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
 from deconfound.loading.canonical import CanonicalTable, OutcomeScale, align_contexts, canonicalize, number_draws
 from deconfound.loading.column_mapping import ColumnResolver, check_mapping, matching_columns, unmatched_mappings
@@ -153,7 +153,7 @@ def _for_models(replay: Replay, models: Sequence[str]) -> Replay:
         return replay
     message = f"{replay.source}: outputs of {join_names(others)} are not used, because these models are not compared."
     selected = replay.for_models(models)
-    return replace(selected, findings=(*selected.findings, Finding("models", "pass", message)))
+    return replace(selected, findings=(*selected.findings, Finding("models", "pass", Notice(message))))
 
 
 def load_contexts(source: TableLike, *, columns: Mapping[str, str] | None = None) -> pa.Table:

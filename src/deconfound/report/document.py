@@ -1,28 +1,35 @@
-"""A result as one JSON document, and back."""
+"""A result as one JSON document, and the parts of it that a saved result reads back."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from deconfound import __version__
+from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
-from deconfound.report.beliefs import attribution_document, log_bias_document, routing_document
+from deconfound.findings import finding_to_document
+from deconfound.formatting import to_jsonable
+from deconfound.report.attribution_text import explain_log_weight
 from deconfound.result import Result
+from deconfound.reward import Attribution, VarianceComponents
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
+from deconfound.value.log_bias import LogBias, ModelBias
 
 SCHEMA = 3
+VALUES = ("values", "direct", "experiment", "raw_log")
 
 
 def document(result: Result) -> dict[str, Any]:
-    """Every number of the result that is not a coefficient; what cannot be known is null."""
-    choice = result.choice
+    """Every number of the result that is not a coefficient; a number that cannot be estimated is null."""
+    fitted = result.family
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -30,94 +37,129 @@ def document(result: Result) -> dict[str, Any]:
         "level": result.level,
         "seed": result.seed,
         "models": list(result.models),
-        "values": values_document(result.values, result.level),
-        "direct": values_document(result.direct, result.level),
-        "experiment": values_document(result.experiment, result.level),
-        "raw_log": values_document(result.raw_log, result.level),
+        **{name: values_document(getattr(result, name), result.level) for name in VALUES},
         "best_set": list(result.values.best_set(result.level)),
-        "together": [[number(x) for x in row] for row in result.values.interval(result.level, simultaneous=True)],
-        "contrasts": [{**finite(asdict(c)), "significant": c.significant} for c in result.contrasts()],
-        "choice": {
-            "family": choice.estimator.name,
-            "hyperparameters": choice.estimator.to_document(),
-            "mode": choice.mode,
-            "surface_share": choice.surface_share,
-            "psi_source": choice.psi_source,
+        "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),
+        "contrasts": [{**to_jsonable(asdict(c)), "significant": c.significant} for c in result.contrasts()],
+        "family": {
+            "name": fitted.estimator.name,
+            "hyperparameters": fitted.estimator.to_document(),
+            "mode": fitted.mode,
+            "surface_share": fitted.surface_share,
+            "psi_source": fitted.psi_source,
         },
         "attribution": attribution_document(result.attribution),
-        "routing": routing_document(result.routing),
-        "log_bias": log_bias_document(result.log_bias),
+        "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
+        "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": result.log_bias.summary},
         "counts": {name: asdict(counts) for name, counts in result.counts.items()},
-        "findings": [finite(asdict(finding)) for finding in result.findings],
-        "recommended": recommended(result),
-        "recommendations": [finite(asdict(row)) for row in result.recommendations],
+        "findings": [finding_to_document(finding) for finding in result.findings],
+        "recommendation_counts": recommendation_counts(result),
+        "recommendations": [to_jsonable(asdict(row)) for row in result.recommendations],
     }
 
 
-def recommended(result: Result) -> dict[str, Any]:
-    """How often each model is recommended, and on how many contexts the data cannot tell."""
+def recommendation_counts(result: Result) -> dict[str, Any]:
+    """Contexts per recommended model: where it is clearly best, and where it is the most likely best."""
     clear = [row for row in result.recommendations if row.verdict == "clear"]
     return {
         "contexts": len(result.recommendations),
         "cannot_tell": len(result.recommendations) - len(clear),
         "clear": dict(sorted(Counter(row.model for row in clear).items())),
-        "best_guess": dict(sorted(Counter(row.model for row in result.recommendations).items())),
+        "most_likely": dict(sorted(Counter(row.model for row in result.recommendations).items())),
     }
 
 
 def values_document(values: Values, level: float) -> dict[str, Any]:
-    """Values with their table for people and their covariance for programs."""
-    return {
-        "method": values.method,
-        "table": [finite(row) for row in values.table(level)],
-        "estimate": [number(x) for x in values.estimate],
-        "covariance": [[number(x) for x in row] for row in values.covariance],
-        "df": _numbers(values.df),
-        "interval_center": _numbers(values.interval_center),
-        "reward_weight": _numbers(values.reward_weight),
-        "shrinkage_fraction": values.shrinkage_fraction,
-    }
-
-
-def _numbers(values: FloatArray | None) -> list[float | None] | None:
-    return None if values is None else [number(x) for x in values]
+    """Values as a table, and with their covariance."""
+    document: dict[str, Any] = to_jsonable(
+        {
+            "method": values.method,
+            "table": values.table(level),
+            "estimate": values.estimate,
+            "covariance": values.covariance,
+            "df": values.df,
+            "interval_center": values.interval_center,
+            "reward_weight": values.reward_weight,
+            "shrinkage_fraction": values.shrinkage_fraction,
+        }
+    )
+    return document
 
 
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
-    """``values_document`` backwards."""
-    estimate = np.array([np.nan if x is None else x for x in stored["estimate"]])
-    covariance = np.array([[np.inf if x is None else x for x in row] for row in stored["covariance"]])
+    """The inverse of ``values_document``."""
     return Values(
         models,
-        estimate,
-        covariance,
-        stored["method"],
-        df=_array(stored["df"], np.inf),
-        interval_center=_array(stored["interval_center"], np.nan),
-        reward_weight=_array(stored["reward_weight"], np.nan),
+        estimate=_array(stored["estimate"], np.nan),
+        covariance=_array(stored["covariance"], np.inf),
+        method=stored["method"],
+        df=None if stored["df"] is None else _array(stored["df"], np.inf),
+        interval_center=None if stored["interval_center"] is None else _array(stored["interval_center"], np.nan),
+        reward_weight=None if stored["reward_weight"] is None else _array(stored["reward_weight"], np.nan),
         shrinkage_fraction=stored["shrinkage_fraction"],
     )
 
 
-def _array(stored: list[float | None] | None, unknown: float) -> FloatArray | None:
-    return None if stored is None else np.array([unknown if x is None else x for x in stored])
+def attribution_document(attribution: Attribution | None) -> dict[str, Any] | None:
+    """Shares with their bootstrap standard deviations by source and view, and what they mean for the log."""
+    if attribution is None:
+        return None
+    return {
+        "shares": _by_source(attribution.shares),
+        "bootstrap_sd": _by_source(attribution.bootstrap_sd),
+        "variance_components": asdict(attribution.variance_components),
+        "log_bias_sd": attribution.log_bias_sd,
+        "explanation": explain_log_weight(attribution),
+    }
+
+
+def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
+    """The inverse of ``attribution_document``."""
+    if stored is None:
+        return None
+    shares, bootstrap_sd = (
+        _array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
+        for name in ("shares", "bootstrap_sd")
+    )
+    return Attribution(shares, bootstrap_sd, VarianceComponents(**stored["variance_components"]))
+
+
+def read_routing(stored: dict[str, Any]) -> RoutingGain:
+    """A routing gain from its JSON form."""
+    values: dict[str, Any] = {field.name: _from_json(stored[field.name]) for field in fields(RoutingGain)}
+    return RoutingGain(**values)
+
+
+def read_log_bias(stored: dict[str, Any]) -> LogBias:
+    """A log bias from its JSON form."""
+    values: dict[str, Any] = {field.name: _from_json(stored[field.name]) for field in fields(LogBias)}
+    biases = (ModelBias(**{name: _from_json(part) for name, part in row.items()}) for row in stored["biases"])
+    return LogBias(**{**values, "biases": tuple(biases)})
 
 
 def write_json(result: Result, path: Path) -> None:
-    """The document as a file."""
-    path.write_text(to_text(document(result)), encoding="utf-8")
+    """Write the document to a file."""
+    path.write_text(dump_json(document(result)), encoding="utf-8")
 
 
-def to_text(content: dict[str, Any]) -> str:
+def dump_json(content: dict[str, Any]) -> str:
     """JSON that any parser accepts: no NaN, no infinity, a newline at the end."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def finite(row: dict[str, Any]) -> dict[str, Any]:
-    """A flat record with null for what is not a finite number."""
-    return {key: number(value) if isinstance(value, float) else value for key, value in row.items()}
+def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:
+    rows = to_jsonable(table)
+    return {source: dict(zip(FEATURE_VIEWS, row, strict=True)) for source, row in zip(SOURCES, rows, strict=True)}
 
 
-def number(value: float) -> float | None:
-    """A finite number, or null."""
-    return float(value) if math.isfinite(value) else None
+def _array(stored: list[Any], null: float) -> FloatArray:
+    """An array of numbers in which null has this value."""
+    filled = [_array(row, null) if isinstance(row, list) else null if row is None else row for row in stored]
+    return np.array(filled, dtype=np.float64)
+
+
+def _from_json(value: Any) -> Any:  # noqa: ANN401  (any JSON)
+    """Lists become tuples, and null, which is a number that could not be estimated, becomes NaN."""
+    if isinstance(value, list):
+        return tuple(_from_json(part) for part in value)
+    return math.nan if value is None else value

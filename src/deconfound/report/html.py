@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from deconfound.formatting import format_percent
-from deconfound.report.text import comparison_rows, paragraphs
+from deconfound.formatting import escape_control_characters, format_percent
+from deconfound.report.text import Section, sections, value_rows
 from deconfound.result import Result
 
 STYLE = """
@@ -20,30 +20,35 @@ h1 { font-size: 1.5rem; line-height: 1.3; } h2 { font-size: 1.1rem; margin-top: 
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { padding: .35rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:nth-child(2), td:nth-child(2) { text-align: left; overflow-wrap: anywhere; }
-pre { white-space: pre-wrap; color: var(--soft); font-size: .9rem; }
+.detail { color: var(--soft); font-size: .9rem; } .detail p { margin: .4rem 0; }
 .scroll { overflow-x: auto; } svg text { fill: var(--ink); font-size: 13px; }
 """
 
 WIDTH, LEFT, ROW, FOOT = 820, 240, 26, 34
-SHOWN = 26  # characters of a name in the picture
+MAX_NAME_CHARACTERS = 26  # longer names are cut in the plot
 
 
-def page(result: Result) -> str:
-    """The whole document; ``result`` must already be presentable."""
-    answer, *rest = paragraphs(result)
-    first, *more = answer.split("\n")
+def render_html(result: Result) -> str:
+    """The whole page."""
+    answer, *rest = sections(result, verbose=True)
+    title, *more = answer.lines
     parts = [
-        f"<h1>{escape(first)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in more),
-        f'<h2>Values with {format_percent(result.level)} intervals</h2><div class="scroll">{_picture(result)}</div>',
-        f'<h2>In numbers</h2><div class="scroll">{_table(comparison_rows(result))}</div>',
-        *(f"<pre>{escape(part)}</pre>" for part in rest),
+        f"<h2>Values with {format_percent(result.level)} intervals</h2>",
+        f'<div class="scroll">{_forest_plot(result)}</div>',
+        f'<h2>In numbers</h2><div class="scroll">{_table(value_rows(result))}</div>',
+        *(_section(section) for section in rest),
     ]
-    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-    title = f"<title>{escape(first)}</title>"
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    head = f"<head>{meta}<title>{escape(title)}</title><style>{STYLE}</style></head>"
     body = "\n".join(parts)
-    top = f"<head>{head}{title}<style>{STYLE}</style></head>"
-    return f'<!doctype html>\n<html lang="en">{top}\n<body>{body}</body></html>\n'
+    return f'<!doctype html>\n<html lang="en">{head}\n<body>{body}</body></html>\n'
+
+
+def _section(section: Section) -> str:
+    lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
+    return f'<h2>{escape(section.heading)}</h2><div class="detail">{lines}</div>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -53,24 +58,25 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
 
 
-def _picture(result: Result) -> str:
-    """Intervals as bars, estimates as dots, the raw log as open diamonds, on the scale from 0 to 1."""
+def _forest_plot(result: Result) -> str:
+    """Intervals as bars, values as dots and the raw log as open diamonds, on a scale from 0 to 1."""
     logged = dict(zip(result.models, result.raw_log.estimate, strict=True))
     rows = result.values.table(result.level)
     height = ROW * len(rows) + FOOT
     marks = [_axis(height)]
     for place, row in enumerate(rows):
         name, y = str(row["model"]), ROW * place + ROW / 2
-        marks.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{escape(_short(name))}</text>')
-        low, high, at = (_x(float(row[key])) for key in ("low", "high", "estimate"))
+        label = escape_control_characters(name)
+        marks.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{escape(_short(label))}</text>')
+        low, high, at = (_to_pixels(float(row[key])) for key in ("low", "high", "estimate"))
         line = 'stroke="var(--mark)" stroke-width="4" stroke-linecap="round" stroke-opacity=".45"'
         marks.append(f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" {line}/>')
         marks.append(f'<circle cx="{at:.1f}" cy="{y}" r="5" fill="var(--mark)"/>')
-        if math.isfinite(logged[name]):  # a model that the log never used has no mean
-            x = _x(float(logged[name]))
+        if math.isfinite(logged[name]):  # a model without log rows has no mean
+            x = _to_pixels(float(logged[name]))
             diamond = f"M{x:.1f} {y - 6}l6 6-6 6-6-6z"
             marks.append(f'<path d="{diamond}" fill="none" stroke="var(--log)" stroke-width="2"/>')
-    label = "Value of each model with its interval, and the raw log's mean"
+    label = "Value of each model with its interval, and the mean of the raw log"
     return f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
 
 
@@ -78,7 +84,7 @@ def _axis(height: int) -> str:
     foot = height - FOOT
     lines = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = _x(tick)
+        x = _to_pixels(tick)
         lines.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{foot}" stroke="var(--line)"/>')
         lines.append(f'<text x="{x:.1f}" y="{foot + 16}" text-anchor="middle">{tick:g}</text>')
     key = '<tspan fill="var(--mark)">●</tspan> value   <tspan fill="var(--log)">◇</tspan> raw log'
@@ -86,9 +92,9 @@ def _axis(height: int) -> str:
     return "".join(lines)
 
 
-def _x(value: float) -> float:
+def _to_pixels(value: float) -> float:
     return LEFT + (WIDTH - LEFT - 20) * value
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= SHOWN else f"{name[: SHOWN - 1]}…"
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[: MAX_NAME_CHARACTERS - 1]}…"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from deconfound import __version__
-from deconfound.findings import Finding
-from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize
+from deconfound.findings import Finding, Notice, finding_to_document
+from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, wrap
 from deconfound.plan.allocation import MAX_ROWS, MIN_SAVING
 from deconfound.plan.forecast import Projection
 from deconfound.plan.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
 from deconfound.plan.inputs import MIN_PILOT_ROWS, PlanInputs
 from deconfound.plan.plan import Plan, PlanRow, RequiredRows
-from deconfound.report.document import finite
-from deconfound.report.wrapping import wrap_lines
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
 SCHEMA = 2
@@ -35,7 +32,7 @@ def plan_text(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRo
     findings = plan_findings(plan.inputs)
     if findings:
         parts.append("\n".join(["Warnings", *(f"  {f.message} {f.remedy}" for f in findings)]))
-    return wrap_lines("\n\n".join(parts)) + "\n"
+    return wrap("\n\n".join(parts)) + "\n"
 
 
 def plan_document(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> dict[str, Any]:
@@ -62,7 +59,7 @@ def plan_document(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[Pl
         "table": [
             {name: _projection_document(getattr(row, name)) for name in ("expected", "low", "high")} for row in rows
         ],
-        "findings": [finite(asdict(finding)) for finding in plan_findings(inputs)],
+        "findings": [finding_to_document(finding) for finding in plan_findings(inputs)],
     }
 
 
@@ -74,7 +71,9 @@ def plan_findings(inputs: PlanInputs) -> tuple[Finding, ...]:
             f"{inputs.source_name}: fewer than {MIN_PILOT_ROWS} pilot rows for {sparse}; their variances are estimated "
             "mainly from the other models."
         )
-        return (Finding("small pilot", "warn", few, "Plan again when more rows are available."),) if sparse else ()
+        return (
+            (Finding("small pilot", "warn", Notice(few, "Plan again when more rows are available.")),) if sparse else ()
+        )
     if inputs.source == "assumed":
         return ()
     unrandomized = (
@@ -83,13 +82,13 @@ def plan_findings(inputs: PlanInputs) -> tuple[Finding, ...]:
         "remain under randomization; the ranges are wide for that reason."
     )
     no_pilot = Finding(
-        "no pilot", "warn", unrandomized, "Randomize 10 rows per model and plan again with --experiment."
+        "no pilot", "warn", Notice(unrandomized, "Randomize 10 rows per model and plan again with --experiment.")
     )
     if not sparse:
         return (no_pilot,)
     few = f"{inputs.source_name}: fewer than {MIN_ROWS_PER_MODEL} log rows for {sparse}."
     return no_pilot, Finding(
-        "models without log rows", "warn", few, "Their variance is assumed to equal that of the other models."
+        "models without log rows", "warn", Notice(few, "Their variance is assumed to equal that of the other models.")
     )
 
 

@@ -11,19 +11,18 @@ from pathlib import Path
 
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
-from deconfound.formatting import escape_control_characters
-from deconfound.report.text import aligned
+from deconfound.formatting import escape_control_characters, text_table
 
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
-SHOWN = 40  # contexts listed on a terminal; a file takes all
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run if a cell began with it
+MAX_PRINTED_ROWS = 40  # on a terminal; a file gets all
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs cells that start with these
 
 
 def recommendation_text(rows: Sequence[Recommendation], as_json: bool) -> str:
     """Recommendations for stdout."""
     if as_json:
         return json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
-    heads = ("", "context", "model", "q", "lead", "over", "verdict")
+    headings = ("", "context", "model", "q", "margin", "runner-up", "verdict")
     body = [
         (
             "",
@@ -34,16 +33,16 @@ def recommendation_text(rows: Sequence[Recommendation], as_json: bool) -> str:
             escape_control_characters(row.runner_up),
             row.verdict,
         )
-        for row in rows[:SHOWN]
+        for row in rows[:MAX_PRINTED_ROWS]
     ]
     unclear = sum(row.verdict == "cannot tell" for row in rows)
-    rest = f"and {len(rows) - SHOWN:,} more; -o FILE takes all\n" if len(rows) > SHOWN else ""
-    count = f"{len(rows):,} contexts; for {unclear:,} the data cannot tell the best model from the runner-up.\n"
-    return f"{count}\n{aligned([heads, *body])}\n{rest}"
+    rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more; -o FILE writes all\n" if len(rows) > MAX_PRINTED_ROWS else ""
+    count = f"{len(rows):,} contexts; the best model is not clear on {unclear:,} of them.\n"
+    return f"{count}\n{text_table([headings, *body], left=(1,))}\n{rest}"
 
 
 def write_recommendations(rows: Sequence[Recommendation], path: Path) -> None:
-    """Write all recommendations in the format that the file's ending names."""
+    """Write all recommendations in the format given by the file extension."""
     if path.suffix not in FORMATS:
         raise UsageError(f"-o takes a file ending in {', '.join(FORMATS)}, not {path.name!r}.")
     if path.suffix == ".parquet":
@@ -64,10 +63,10 @@ def _csv(rows: Sequence[Recommendation]) -> str:
     writer = csv.writer(buffer)
     writer.writerow([field.name for field in fields(Recommendation)])
     for row in rows:
-        writer.writerow([_harmless(value) for value in asdict(row).values()])
+        writer.writerow([_escape_formula(value) for value in asdict(row).values()])
     return buffer.getvalue()
 
 
-def _harmless(value: object) -> object:
-    """A text that a spreadsheet would take for a formula gets an apostrophe in front."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+def _escape_formula(value: object) -> object:
+    """Put an apostrophe before text that a spreadsheet would run as a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value

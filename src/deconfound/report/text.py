@@ -1,218 +1,214 @@
-"""A result in plain words: the answer first, then what it rests on."""
+"""A result in plain text: the answer first, then the evidence, then how it was computed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
+from typing import NamedTuple
 
 import numpy as np
 
-from deconfound.diagnose.target import CHECK as OVERLAP
-from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, text_table
+from deconfound.diagnose.context_shift import OVERLAP
+from deconfound.formatting import (
+    escape_control_characters,
+    format_percent,
+    join_names,
+    pluralize,
+    text_table,
+    wrap,
+)
 from deconfound.report.attribution_text import attribution_paragraph
+from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import log_bias_text, routing_text
-from deconfound.report.document import recommended
-from deconfound.report.findings_text import luck, refusal
+from deconfound.report.document import recommendation_counts
 from deconfound.result import Result
-from deconfound.value import Values
-from deconfound.value.log_bias import LogBias
+from deconfound.tune import Mode
 
-FEW_PAIRS = 6  # more are shown by their places
-NOTES = "To know"  # head of the findings
-VALUES = ("values", "direct", "experiment", "raw_log")
-
-
-def summary(result: Result) -> str:
-    """The whole text, ready for a terminal."""
-    result = presentable(result)
-    answer, *rest = paragraphs(result)
-    return "\n\n".join([answer, aligned(comparison_rows(result)), *rest]) + "\n"
+MAX_LISTED_PAIRS = 6  # more are listed by rank
+WARNINGS = "Warnings"
+TUNED_ON: dict[Mode, str] = {
+    "model": "tuned on held-out models",
+    "sample": "tuned on held-out contexts",
+    "holdout": "tuned on one hold-out split",
+    "fixed": "default hyperparameters",
+}
 
 
-def paragraphs(result: Result) -> list[str]:
-    """Everything that is said besides the table, the answer first."""
-    parts = (
-        _answer(result),
-        _apart(result),
-        _routing(result),
-        "" if result.attribution is None else attribution_paragraph(result.attribution),
-        _basis(result),
-        _findings(result),
-    )
-    return [part for part in parts if part]
+class Section(NamedTuple):
+    """A heading, empty for the answer, and its lines."""
+
+    heading: str
+    lines: list[str]
+
+
+def summary(result: Result, *, verbose: bool = False) -> str:
+    """The whole text, wrapped for a terminal."""
+    answer, *rest = sections(result, verbose=verbose)
+    parts = ["\n".join(answer.lines), text_table(value_rows(result), left=(1,))]
+    parts += ["\n".join([section.heading, *(f"  {line}" for line in section.lines)]) for section in rest]
+    if not verbose:
+        parts.append("How this was computed: --verbose, or result.summary(verbose=True).")
+    return wrap("\n\n".join(parts)) + "\n"
+
+
+def sections(result: Result, *, verbose: bool) -> list[Section]:
+    """Everything but the table of values; the answer comes first."""
+    found = [
+        Section("", answer_lines(result)),
+        Section("Comparisons", _separation_lines(result)),
+        Section("Routing", _routing_lines(result)),
+        Section(WARNINGS, _warning_lines(result)),
+    ]
+    if verbose:
+        found.append(Section("How this was computed", _provenance_lines(result)))
+    return [section for section in found if section.lines]
 
 
 def comparison(results: Sequence[Result]) -> str:
-    """Several families' answers side by side, one column a family."""
-    results = [presentable(result) for result in results]
-    names = results[0].values.ranking()
-    heads = ("", "model", *(result.choice.estimator.name for result in results))
-    looked = [_lookup(result.values) for result in results]
-    errors = [dict(zip(result.models, result.values.standard_error, strict=True)) for result in results]
-    rows = [
-        (str(place), name, *(f"{v[name]:.3f} ± {shown(float(e[name]))}" for v, e in zip(looked, errors, strict=True)))
-        for place, name in enumerate(names, start=1)
-    ]
-    best = ["", "best", *(result.values.ranking()[0] for result in results)]
-    broken = refusal(results[0].findings)
-    text = f"{broken}\n\n" * bool(broken) + aligned([heads, *rows, best])
-    return f"{text}\n\nValues ± standard errors, {results[0].values.method}; each family tuned on its own.\n"
+    """The values of several families side by side, one column per family."""
+    first = results[0]
+    headings = ("", "model", *(result.family.estimator.name for result in results))
+    rows = []
+    for rank, name in enumerate(first.values.ranking(), start=1):
+        i = first.models.index(name)
+        cells = (f"{r.values.estimate[i]:.3f} ± {format_value(r.values.standard_error[i])}" for r in results)
+        rows.append((str(rank), escape_control_characters(name), *cells))
+    best = ("", "best", *(escape_control_characters(result.values.ranking()[0]) for result in results))
+    failed = failure_sentence(first.findings)
+    parts = [failed] * bool(failed) + [text_table([headings, *rows, best], left=(1,))]
+    parts.append(f"Values ± standard errors, {first.values.method}. Each family is tuned separately.")
+    return wrap("\n\n".join(parts)) + "\n"
 
 
-def _answer(result: Result) -> str:
-    best, level = result.values.ranking()[0], format_percent(result.level)
+def answer_lines(result: Result) -> list[str]:
+    """The best model with its interval, rivals, and the bias of the log; a failed check comes first."""
+    level = format_percent(result.level)
     row = result.values.table(result.level)[0]
-    lines = [f"{best} is best: value {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."]
-    rivals = [name for name in result.values.best_set(result.level) if name != best]
+    best = escape_control_characters(str(row["model"]))
+    rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
+    verdict = "Leading model" if rivals else "Best model"
+    lines = [
+        f"{verdict}: {best}, value {row['estimate']:.3f} ({level} interval {row['low']:.3f} to {row['high']:.3f})."
+    ]
     if rivals:
-        lines[0] = f"{best} leads with {row['estimate']:.3f}, {level} interval {row['low']:.3f} to {row['high']:.3f}."
-        lines.append(f"At {level} the best may also be {join_names(rivals)}.")
-    return "\n".join([*_refused(result), *lines, *_net(result), log_bias_text(result.log_bias)])
+        lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
+    failed = failure_sentence(result.findings)
+    if failed:
+        lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
+    return [*lines, *_net_of_cost_lines(result), log_bias_text(result.log_bias)]
 
 
-def _refused(result: Result) -> list[str]:
-    """A broken assumption stands above the answer, lest anybody read only that."""
-    broken = refusal(result.findings)
-    return [broken, f'Read why under "{NOTES}" before you rely on what follows.'] if broken else []
-
-
-def _net(result: Result) -> list[str]:
-    """Who comes first once outputs are paid for."""
+def _net_of_cost_lines(result: Result) -> list[str]:
     cost = result.policy.cost
     if cost is None:
         return []
     net = np.where(np.isnan(result.values.estimate), -np.inf, result.values.estimate - cost)
     first = int(np.argmax(net))
-    return [f"Net of cost {result.models[first]} comes first, at {net[first]:.3f}."]
+    return [f"Net of cost, {escape_control_characters(result.models[first])} is first with {net[first]:.3f}."]
 
 
-def comparison_rows(result: Result) -> list[tuple[str, ...]]:
-    """Each model's value beside what log and experiment say alone; the first row holds the heads."""
+def value_rows(result: Result) -> list[tuple[str, ...]]:
+    """One row per model, best first: its value, and what the log and the experiment show alone; headings first."""
     level = format_percent(result.level)
-    heads = ("", "model", "value", f"{level} interval", "raw log", "log off by", "experiment alone")
-    logged, alone = _lookup(result.raw_log), _lookup(result.experiment)
-    errors = _lookup(Values(result.models, result.experiment.standard_error, result.experiment.covariance, ""))
-    rows = []
-    for place, row in enumerate(result.values.table(result.level), start=1):
-        name, value = str(row["model"]), float(row["estimate"])
+    rows: list[tuple[str, ...]] = [
+        ("", "model", "value", f"{level} interval", "raw log", "log bias", "experiment alone"),
+    ]
+    for rank, row in enumerate(result.values.table(result.level), start=1):
+        i = result.models.index(str(row["model"]))
+        logged, alone = float(result.raw_log.estimate[i]), float(result.experiment.estimate[i])
+        standard_error = format_value(float(result.experiment.standard_error[i]))
         rows.append(
             (
-                str(place),
-                name,
-                f"{value:.3f}",
+                str(rank),
+                escape_control_characters(str(row["model"])),
+                f"{row['estimate']:.3f}",
                 f"{row['low']:.3f} to {row['high']:.3f}",
-                shown(logged[name]),
-                shown(logged[name] - value, signed=True),
-                f"{shown(alone[name])} ± {shown(errors[name])}" if math.isfinite(alone[name]) else "none",
+                format_value(logged),
+                format_value(logged - float(row["estimate"]), signed=True),
+                f"{format_value(alone)} ± {standard_error}" if math.isfinite(alone) else "none",
             )
         )
-    return [heads, *rows]
+    return rows
 
 
-def _lookup(values: Values) -> dict[str, float]:
-    return {name: float(x) for name, x in zip(values.models, values.estimate, strict=True)}
-
-
-def _apart(result: Result) -> str:
-    sole = result.values.best_set(result.level)
-    decided = set(sole) if len(sole) == 1 else set()  # that one model is best is shown more sharply than pair by pair
-    pairs = [(c.model, c.reference) for c in result.contrasts() if not c.significant]
-    tied = [pair for pair in pairs if not decided & set(pair)]
+def _separation_lines(result: Result) -> list[str]:
+    """Pairs of models whose difference may be zero."""
+    best = result.values.best_set(result.level)
+    settled = set(best) if len(best) == 1 else set()  # that test is more powerful than the pairwise ones
+    tied = [
+        (c.model, c.reference) for c in result.contrasts() if not c.significant and not settled & {c.model, c.reference}
+    ]
     level = format_percent(result.level)
     if not tied:
-        return f"Every pair of models is told apart at {level}."
-    if len(tied) <= FEW_PAIRS:
-        return f"Not told apart at {level}: {'; '.join(f'{better} and {worse}' for better, worse in tied)}."
-    places = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
-    below: dict[str, list[int]] = {name: [places[w] for b, w in tied if b == name] for name in places}
-    lines = [f"  {places[name]} from {spans(numbers)}" for name, numbers in below.items() if numbers]
-    return "\n".join([f"Not told apart at {level}, by place in the ranking:", *lines])
+        return [f"Every pair of models differs at {level} confidence."]
+    if len(tied) <= MAX_LISTED_PAIRS:
+        pairs = "; ".join(" and ".join(map(escape_control_characters, pair)) for pair in tied)
+        return [f"Not separated at {level} confidence: {pairs}."]
+    rank = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
+    below = {name: [rank[other] for one, other in tied if one == name] for name in rank}
+    listed = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
+    return [f"Not separated at {level} confidence, by rank:", *listed]
 
 
-def _routing(result: Result) -> str:
-    counts = recommended(result)
-    total, unclear = counts["contexts"], counts["cannot_tell"]
+def _routing_lines(result: Result) -> list[str]:
+    counts = recommendation_counts(result)
+    total, clear = counts["contexts"], counts["contexts"] - counts["cannot_tell"]
     if not total:
-        return routing_text(result.routing)
-    kind = "clear" if unclear < total else "best_guess"
-    picks = [f"{name} on {n:,}" for name, n in sorted(counts[kind].items(), key=lambda item: -item[1])]
-    if unclear < total:
-        named = f"Of {total:,} replayed contexts {total - unclear:,} have a clear best model: {join_names(picks)}."
+        return [routing_text(result.routing)]
+    level = format_percent(result.level)
+    by_model = sorted(counts["clear" if clear else "most_likely"].items(), key=lambda item: -item[1])
+    models = join_names(f"{escape_control_characters(name)} ({n:,})" for name, n in by_model)
+    if clear:
+        contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level}: {models}."
     else:
-        level = format_percent(result.level)
-        guesses = f"best guesses: {join_names(picks)}"
-        named = f"On none of {total:,} replayed contexts is a best model clear at {level}; {guesses}."
-    return f"{routing_text(result.routing)}\n{named}"
+        contexts = f"No context has a clear best model at {level} (0 of {total:,}). Most likely best: {models}."
+    return [routing_text(result.routing), contexts]
 
 
-def _basis(result: Result) -> str:
-    choice = result.choice
-    settings = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in _settings(result).items())
-    how = {"model": "held-out models", "sample": "held-out contexts", "holdout": "one hold-out", "fixed": "defaults"}
-    lines = ["Computed from"]
-    width = max(len(name) for name in result.counts)
-    for name, counts in result.counts.items():
-        line = f"  {name:<{width}}  {counts.rows:,} rows, {counts.contexts:,} contexts ({counts.source})"
-        lines.append(line + (f"; unused columns: {', '.join(counts.ignored)}" if counts.ignored else ""))
-    learned = "learned from both sources" if result.attribution is not None else f"chosen on {how[choice.mode]}"
-    lines.append(f"  family {choice.estimator.name} ({settings}), {learned}")
-    lines.append(f"  values {result.values.method}, cross-fitted; psi from {choice.psi_source}; seed {result.seed}")
-    return "\n".join(lines)
-
-
-def _settings(result: Result) -> dict[str, object]:
-    if result.attribution is not None:
-        sizes = asdict(result.attribution.variance_components)
-        return {name.replace("_", " "): math.sqrt(size) for name, size in sizes.items() if size > 0}
-    return {**result.choice.estimator.to_document(), "surface_share": result.choice.surface_share}
-
-
-def _findings(result: Result) -> str:
-    """Warnings and failures; what cannot be told is counted, and told in full by ``deconfound check``."""
-    noted = [f for f in result.findings if f.verdict in ("fail", "warn") or f.check == OVERLAP]
+def _warning_lines(result: Result) -> list[str]:
+    """Warnings and failures in full; inconclusive checks are counted."""
+    listed = [f for f in result.findings if f.verdict in ("fail", "warn") or f.check == OVERLAP]
+    lines = []
+    for finding in listed:
+        assumption = f" ({finding.assumption})" if finding.assumption else ""
+        lines.append(f"{finding.verdict}{assumption}: {finding.message} {finding.remedy}".rstrip())
+    if any(f.p_value is not None and f.verdict in ("fail", "warn") for f in listed):
+        lines.append(false_alarm_note(result.level))
     open_ = sum(finding.verdict == "cannot tell" for finding in result.findings)
-    lines = [
-        f"  {f.verdict}{f' ({f.assumption})' * bool(f.assumption)}: {f.message} {f.remedy}".rstrip() for f in noted
-    ]
-    if any(f.assumption and f.verdict in ("fail", "warn") for f in noted):
-        lines.append(f"  {luck(result.level)}")
     if open_:
-        lines.append(f"  {pluralize(open_, 'check')} cannot tell; `deconfound check` says which and what they need.")
-    return "\n".join([NOTES, *lines]) if lines else ""
+        verb = "was" if open_ == 1 else "were"
+        lines.append(f"{pluralize(open_, 'check')} {verb} inconclusive; `deconfound check` lists what they need.")
+    return lines
 
 
-def presentable(result: Result) -> Result:
-    """The same result with model names that cannot steer a terminal; names come from strangers."""
-    names = tuple(escape_control_characters(name) for name in result.models)
-    if names == result.models:
-        return result
-    values = {name: replace(getattr(result, name), models=names) for name in VALUES}
-    rows = tuple(
-        replace(r, model=escape_control_characters(r.model), runner_up=escape_control_characters(r.runner_up))
-        for r in result.recommendations
-    )
-    routing = replace(
-        result.routing,
-        models=names,
-        best=escape_control_characters(result.routing.best),
-    )
-    return replace(result, recommendations=rows, routing=routing, log_bias=_presentable(result.log_bias), **values)
+def _provenance_lines(result: Result) -> list[str]:
+    """Sizes of the tables, the family with its hyperparameters, and what the sources contribute."""
+    fitted, width = result.family, max(len(name) for name in result.counts)
+    lines = []
+    for name, counts in result.counts.items():
+        source = escape_control_characters(counts.source)
+        unused = f"; unused columns: {join_names(counts.unused_columns)}" if counts.unused_columns else ""
+        lines.append(f"{name + ':':<{width + 1}} {counts.rows:,} rows, {counts.contexts:,} contexts ({source}){unused}")
+    chosen = "estimated from both sources" if result.attribution is not None else TUNED_ON[fitted.mode]
+    lines.append(f"family {fitted.estimator.name}, {chosen}: {_hyperparameters(result)}")
+    lines.append(f"values {result.values.method}, cross-fitted; psi from {fitted.psi_source}; seed {result.seed}")
+    if result.attribution is not None:
+        lines += attribution_paragraph(result.attribution).split("\n")
+    return lines
 
 
-def _presentable(log_bias: LogBias) -> LogBias:
-    return replace(
-        log_bias,
-        biases=tuple(replace(bias, model=escape_control_characters(bias.model)) for bias in log_bias.biases),
-        overrated=tuple(map(escape_control_characters, log_bias.overrated)),
-        underrated=tuple(map(escape_control_characters, log_bias.underrated)),
-        best_set=tuple(map(escape_control_characters, log_bias.best_set)),
-        log_best_model=escape_control_characters(log_bias.log_best_model),
-    )
+def _hyperparameters(result: Result) -> str:
+    if result.attribution is not None:
+        components = asdict(result.attribution.variance_components)
+        named = {f"SD of {name.replace('_', ' ')}": math.sqrt(size) for name, size in components.items() if size > 0}
+    else:
+        named = {**result.family.estimator.to_document(), "surface share": result.family.surface_share}
+    return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in named.items())
 
 
-def spans(numbers: Sequence[int]) -> str:
-    """Whole numbers in order, runs of them shortened: 2 to 5, 7."""
+def format_ranges(numbers: Sequence[int]) -> str:
+    """Whole numbers in order, with runs shortened: 2 to 5, 7."""
     runs: list[list[int]] = []
     for n in sorted(numbers):
         if runs and n == runs[-1][-1] + 1:
@@ -222,13 +218,8 @@ def spans(numbers: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def shown(value: float, signed: bool = False) -> str:
-    """Three decimals, or a dash for what is not known."""
+def format_value(value: float, *, signed: bool = False) -> str:
+    """Three decimals, or a dash if there is no number."""
     if not math.isfinite(value):
         return "–"
     return f"{value:+.3f}" if signed else f"{value:.3f}"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of equal width, names to the left, numbers to the right."""
-    return text_table(rows, left=(1,))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from deconfound.formatting import escape_control_characters, text_table
-from deconfound.report.recommendations_io import FORMULA
+from deconfound.report.recommendations_io import FORMULA_PREFIXES
 from deconfound_bench.tables.estimate import Estimate
 
 Entry: TypeAlias = str | int | float | Estimate
@@ -102,4 +102,4 @@ def _parts(entry: Entry, double: bool) -> Sequence[str | int | float]:
 
 
 def _harmless(value: str | int | float) -> str | int | float:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value

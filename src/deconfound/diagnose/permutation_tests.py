@@ -1,0 +1,210 @@
+"""Permutation and sign-flip tests that features predict a target, or that two ratings of the same rows agree.
+
+Prediction is leave-one-out ridge in closed form. With H = Z (Z'Z + penalty I)^-1 Z' and h its diagonal, row i is
+predicted from all others by ((H r)_i - h_i r_i) / (1 - h_i): linear in the target r, so that a thousand resampled
+targets are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from scipy import linalg, stats
+
+from deconfound.data.encode import encode
+from deconfound.design import FloatArray, IntArray
+from deconfound.diagnose.thresholds import RESAMPLES
+
+CHUNK = 2_000_000  # numbers of resampled targets in memory at once
+TIE_RTOL = 1e-9  # relative to the largest possible value: statistics closer than this differ by rounding only
+COSINES = 4  # trends, one turn and back, a step: slow changes; faster ones would need more rows to be detected
+
+Resample = Callable[[np.random.Generator, int], FloatArray]
+"""Draws the given number of targets (k, draws, n) that are as likely as the observed one under the null hypothesis."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionTest:
+    """Whether features predict a target better than resampled targets."""
+
+    statistic: float  # standard deviations above the mean of the resamples
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """Correlation of two ratings within models, with one-sided p-values."""
+
+    correlation: float
+    negative_p_value: float
+    positive_p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDifference:
+    """Mean difference of paired ratings, with a two-sided p-value."""
+
+    mean: float
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOutRidge:
+    """The leave-one-out ridge predictions of one feature matrix, for any centered target."""
+
+    features: FloatArray  # (n, m), centered
+    scaled_features: FloatArray  # (n, m), each row over 1 - h
+    inverse: FloatArray  # (m, m)
+    leverage_ratio: FloatArray  # (n,), h / (1 - h)
+
+    @classmethod
+    def fit(cls, features: FloatArray, penalty: float) -> LeaveOneOutRidge:
+        """Factor the features once, for all targets."""
+        centered = features - features.mean(axis=0)
+        inverse = linalg.inv(centered.T @ centered + penalty * np.eye(centered.shape[1]))
+        h = np.einsum("im,mk,ik->i", centered, inverse, centered, optimize=True)
+        return cls(centered, centered / (1.0 - h)[:, None], inverse, h / (1.0 - h))
+
+    def predict(self, target: FloatArray) -> FloatArray:
+        """Each row of the target (n, k) from all others."""
+        fitted = self.scaled_features @ (self.inverse @ (self.features.T @ target))
+        return fitted - self.leverage_ratio[:, None] * target
+
+    def statistics(self, targets: FloatArray) -> FloatArray:
+        """Sum over rows and columns of target times prediction, for each of several targets (k, draws, n)."""
+        flat = targets.reshape(-1, targets.shape[-1])
+        fitted = ((flat @ self.scaled_features) * (flat @ self.features @ self.inverse)).sum(axis=1)
+        return np.asarray((fitted - flat**2 @ self.leverage_ratio).reshape(targets.shape[:2]).sum(axis=0))
+
+
+def prediction_test(
+    ridges: Sequence[LeaveOneOutRidge],
+    target: FloatArray,
+    resample: Resample,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+) -> PredictionTest:
+    """Test that some of the ridges predict the target (n, k); the observed target counts as one of the resamples.
+
+    Each ridge's statistic is standardized over observed and resampled targets alike, which keeps the test exact; the
+    largest over the ridges is compared.
+    """
+    columns = [np.array([ridge.statistics(target.T[:, None]) for ridge in ridges])]
+    left, size = resamples, max(1, CHUNK // target.size)
+    while left:
+        targets = resample(rng, min(left, size))
+        columns.append(np.stack([ridge.statistics(targets) for ridge in ridges]))
+        left -= targets.shape[1]
+    values = np.hstack(columns)
+    sd = values.std(axis=1, keepdims=True)
+    # Where nothing varies nothing is predicted: rounding must not decide.
+    constant = sd <= TIE_RTOL * (target**2).sum()
+    standardized = np.where(constant, 0.0, (values - values.mean(axis=1, keepdims=True)) / np.where(constant, 1.0, sd))
+    largest = standardized.max(axis=0)
+    return PredictionTest(float(largest[0]), float((largest >= largest[0] - TIE_RTOL).mean()))
+
+
+def within_model_association(
+    prediction: FloatArray, outcome: FloatArray, model: IntArray, cluster: IntArray, seed: int
+) -> Association:
+    """Correlation of prediction and outcome within models, against resampled outcomes."""
+    x, y = center_within(prediction[:, None], model), center_within(outcome[:, None], model)
+    scale = float(np.sqrt((x**2).sum() * (y**2).sum()))
+    if scale <= 0.0:
+        return Association(0.0, 1.0, 1.0)
+    sums = _resampled_sums(x[:, 0], y, permute_or_flip(y, model, cluster), np.random.default_rng(seed))
+    observed, tie = float(y[:, 0] @ x[:, 0]), TIE_RTOL * scale
+    low, high = (sums <= observed + tie).sum(), (sums >= observed - tie).sum()
+    return Association(observed / scale, float(1 + low) / (1 + RESAMPLES), float(1 + high) / (1 + RESAMPLES))
+
+
+def sign_flip_test(difference: FloatArray, cluster: IntArray, seed: int) -> MeanDifference:
+    """Test that the mean difference is zero, by flipping the signs of whole clusters."""
+    target, ones = difference[:, None], np.ones(len(difference))
+    sums = np.abs(_resampled_sums(ones, target, flip_clusters(target, cluster), np.random.default_rng(seed)))
+    observed, tie = abs(float(difference.sum())), TIE_RTOL * float(np.abs(difference).sum())
+    return MeanDifference(float(difference.mean()), float(1 + (sums >= observed - tie).sum()) / (1 + RESAMPLES))
+
+
+def _resampled_sums(weight: FloatArray, target: FloatArray, resample: Resample, rng: np.random.Generator) -> FloatArray:
+    """Sum of weight (n,) times target (n, 1) for each resampled target."""
+    size = max(1, CHUNK // target.size)
+    counts = [size] * (RESAMPLES // size) + [RESAMPLES % size] * (RESAMPLES % size > 0)
+    return np.concatenate([resample(rng, count)[0] @ weight for count in counts])
+
+
+# --- resampling schemes ---
+
+
+def permute_within(target: FloatArray, strata: IntArray) -> Resample:
+    """Permute rows of the target (n, k) within strata: exact where those rows are exchangeable."""
+    groups = [np.flatnonzero(strata == each) for each in np.unique(strata)]
+
+    def resample(rng: np.random.Generator, count: int) -> FloatArray:
+        index = np.empty((count, len(strata)), dtype=np.int64)
+        for rows in groups:
+            index[:, rows] = rng.permuted(np.tile(rows, (count, 1)), axis=1)
+        return np.take(target.T, index, axis=1)
+
+    return resample
+
+
+def flip_clusters(target: FloatArray, cluster: IntArray) -> Resample:
+    """Flip the signs of whole clusters: valid for many clusters of mean zero, whatever their variances."""
+    _, code = np.unique(cluster, return_inverse=True)
+    size = int(code.max()) + 1
+
+    def resample(rng: np.random.Generator, count: int) -> FloatArray:
+        signs = 1.0 - 2.0 * rng.integers(0, 2, (count, size))
+        return np.asarray(target.T[:, None, :] * signs[:, code])
+
+    return resample
+
+
+def permute_or_flip(target: FloatArray, strata: IntArray, cluster: IntArray) -> Resample:
+    """Permute rows that are clusters of their own; flip whole clusters where rows share one.
+
+    Centering within strata took some of the target's variance, which flips need back.
+    """
+    if len(np.unique(cluster)) == len(cluster):
+        return permute_within(target, strata)
+    df = max(len(target) - len(np.unique(strata)), 1)
+    return flip_clusters(target * np.sqrt(len(target) / df), cluster)
+
+
+# --- columns for the tests ---
+
+
+def center_within(values: FloatArray, strata: IntArray) -> FloatArray:
+    """Columns (n, m) minus their mean in each stratum."""
+    _, code = np.unique(strata, return_inverse=True)
+    count = np.bincount(code)
+    means = np.column_stack([np.bincount(code, weights=column) / count for column in values.T])
+    return np.asarray(values - means[code])
+
+
+def cluster_of_row(table: pa.Table) -> IntArray:
+    """Code of each row's cluster, or of its context where the table has no clusters."""
+    return encode(table["cluster" if "cluster" in table.column_names else "context_id"], None)[1]
+
+
+def sample_clusters(cluster: IntArray, max_rows: int, rng: np.random.Generator) -> IntArray:
+    """All rows, or those of randomly chosen whole clusters where there are more than about ``max_rows``."""
+    if len(cluster) <= max_rows:
+        return np.arange(len(cluster))
+    turn = rng.permutation(int(cluster.max()) + 1)[cluster]
+    return np.flatnonzero(turn <= np.sort(turn)[max_rows - 1])
+
+
+def time_quantile(time: FloatArray) -> FloatArray:
+    """Each row's rank in time, between 0 and 1; equal times share one. Only the order counts, so any unit will do."""
+    return np.asarray((stats.rankdata(time) - 0.5) / len(time))
+
+
+def cosine_basis(time: FloatArray) -> FloatArray:
+    """Half and whole cosines of the time quantile (n, COSINES), each of mean square one for evenly spaced rows."""
+    half_turns = np.arange(1, COSINES + 1)
+    return np.asarray(np.sqrt(2.0) * np.cos(np.pi * time_quantile(time)[:, None] * half_turns))

@@ -1,0 +1,242 @@
+"""A2: does the replay run what the experiment ran, and are its outputs among those that the experiment saw?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse, stats
+
+from deconfound.design import FloatArray, IntArray
+from deconfound.diagnose.multiplicity import PendingFinding
+from deconfound.diagnose.thresholds import (
+    FAIL_OUTSIDE_SUPPORT,
+    MIN_STRATA,
+    SUPPORT_QUANTILE,
+    WARN_OUTSIDE_SUPPORT,
+)
+from deconfound.diagnose.two_sample_test import TwoSampleData, TwoSampleResult, subsample_strata, two_sample_test
+from deconfound.features import FeatureBlocks
+from deconfound.features.context_features import nearest_distance, rehash
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.findings import Finding, Verdict
+
+FIDELITY, SUPPORT, DRAWS = "replay fidelity", "replay support", "replay draws"
+MAX_REFERENCE_ROWS = 500  # experiment rows per model that distances are measured to
+MAX_REPLAYED_ROWS = 1_000  # replayed outputs per model whose distance is measured
+TIE_RTOL = 1e-9  # distances closer than this are equal up to rounding
+
+
+# --- details of the findings ---
+
+
+@dataclass(frozen=True, slots=True)
+class TooFewCells:
+    """Too few cells of one context and one model in which outputs and replay can be compared."""
+
+    minimum: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDifference:
+    """A two-sample test of replayed outputs against those of another source, within cells of context and model.
+
+    ``models`` are those that differ by themselves, with the AUC of each.
+    """
+
+    other_source: str  # "experiment" or "log"
+    auc: float
+    cells: int
+    models: tuple[str, ...]
+    model_aucs: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideSupport:
+    """Shares of replayed outputs unlike any output of the same model in the experiment.
+
+    ``models`` are those with a notable and significant share, the largest first; ``unchecked_models`` have too few
+    experiment rows.
+    """
+
+    largest_share: float
+    models: tuple[str, ...]
+    shares: tuple[float, ...]
+    unchecked_models: tuple[str, ...]
+    minimum_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class SupportUntested:
+    """No model has enough experiment rows to describe its outputs."""
+
+    minimum_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayDraws:
+    """Which contexts lack a model, and which cells have fewer draws than the others."""
+
+    contexts: int
+    incomplete_contexts: int
+    cells: int
+    short_cells: int
+    draws: int  # of the other cells
+
+
+# --- the checks ---
+
+
+def check_replay_fidelity(arrays: StudyArrays, seed: int, level: float) -> tuple[Finding | PendingFinding, ...]:
+    """Whether replay and experiment have the same outputs, where replay extrapolates, and what it lacks."""
+    result = compare_experiment_outputs(arrays, seed)
+    fidelity: Finding | PendingFinding
+    if result is None:
+        fidelity = Finding(FIDELITY, "cannot tell", TooFewCells(MIN_STRATA), "A2")
+    else:
+        details = output_difference(result, "experiment", arrays.models, level)
+        fidelity = PendingFinding(FIDELITY, "A2", details, result.auc, result.p_value)
+    return fidelity, check_support(arrays, seed, level), check_draws(arrays)
+
+
+def output_difference(
+    result: TwoSampleResult, other_source: str, models: tuple[str, ...], level: float
+) -> OutputDifference:
+    """The comparison with the models that differ by themselves."""
+    differing = result.significant_subgroups(level)
+    names = tuple(models[subgroup.code] for subgroup in differing)
+    aucs = tuple(subgroup.auc for subgroup in differing)
+    return OutputDifference(other_source, result.auc, result.strata, names, aucs)
+
+
+def check_support(arrays: StudyArrays, seed: int, level: float) -> Finding | PendingFinding:
+    """Whether replayed outputs are like those on which the reward was learned."""
+    by_model = support_by_model(arrays, seed)
+    if not by_model:
+        return Finding(SUPPORT, "cannot tell", SupportUntested(MIN_STRATA), "A2")
+    largest = max(each.share_outside for each in by_model)
+    p_value = support_p_value(by_model)
+    notable = [each for each in by_model if each.share_outside >= WARN_OUTSIDE_SUPPORT]
+    flagged = [each for each in notable if len(by_model) * each.p_value < 1.0 - level]
+    flagged.sort(key=lambda each: -each.share_outside)
+    checked = {each.model for each in by_model}
+    details = OutsideSupport(
+        largest,
+        tuple(arrays.models[each.model] for each in flagged),
+        tuple(each.share_outside for each in flagged),
+        tuple(name for code, name in enumerate(arrays.models) if code not in checked),
+        MIN_STRATA,
+    )
+    worst: Verdict = "fail" if largest >= FAIL_OUTSIDE_SUPPORT else "warn"
+    return PendingFinding(SUPPORT, "A2", details, largest, p_value, worst)
+
+
+def check_draws(arrays: StudyArrays) -> Finding:
+    """Whether every model was replayed equally often on every context."""
+    cells = arrays.replay
+    draws = np.bincount(cells.context * cells.n_models + cells.model, minlength=len(cells.contexts) * cells.n_models)
+    incomplete = int((draws.reshape(-1, cells.n_models) == 0).any(axis=1).sum())
+    present = draws[draws > 0]
+    short = int((present < present.max()).sum())
+    details = ReplayDraws(len(cells.contexts), incomplete, len(present), short, int(present.max()))
+    share = (incomplete * cells.n_models + short) / len(draws)
+    return Finding(DRAWS, "warn" if incomplete or short else "pass", details, "A2", share)
+
+
+# --- replay against the experiment ---
+
+
+def compare_experiment_outputs(arrays: StudyArrays, seed: int) -> TwoSampleResult | None:
+    """The experiment's outputs against replay of the same context by the same model."""
+    trial = arrays.experiment
+    return two_sample_test(pair_with_replay(arrays, trial.blocks, trial.context, trial.model, seed), seed)
+
+
+def pair_with_replay(
+    arrays: StudyArrays, blocks: FeatureBlocks, context: IntArray, model: IntArray, seed: int
+) -> TwoSampleData:
+    """Rows of a source (the first group) and replayed draws, one stratum per cell of context and model.
+
+    If the replay runs the same models, a row's output is one more draw of its cell, exchangeable with the others.
+    ``context`` and ``model`` are codes among the replay's, -1 for rows to leave out.
+    """
+    cells = arrays.replay
+    matched = np.flatnonzero((context >= 0) & (model >= 0) & (model < cells.n_models))
+    cell_of_row = context[matched] * cells.n_models + model[matched]
+    cell_of_draw = cells.context * cells.n_models + cells.model
+    stratum = np.concatenate([cell_of_row, cell_of_draw])
+    group = np.arange(len(stratum)) < len(cell_of_row)
+    selected = subsample_strata(group, stratum, seed)
+    rows, draws = selected[group[selected]], selected[~group[selected]] - len(cell_of_row)
+    row_index, draw_index = blocks.row_index[matched[rows]], cells.blocks.row_index[draws]
+    text = dense = None
+    if blocks.text is not None and cells.blocks.text is not None:
+        text = sparse.vstack([blocks.text[row_index], cells.blocks.text[draw_index]], format="csr")
+    if blocks.dense is not None and cells.blocks.dense is not None:
+        dense = np.vstack([blocks.dense[row_index], cells.blocks.dense[draw_index]])
+    stratum, group = stratum[selected], group[selected]
+    return TwoSampleData(text, dense, group, stratum, stratum // cells.n_models, stratum % cells.n_models)
+
+
+# --- support ---
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSupport:
+    """Share of one model's replayed outputs farther from the experiment's than those are from each other."""
+
+    model: int
+    share_outside: float
+    p_value: float
+
+
+def support_p_value(by_model: tuple[ModelSupport, ...]) -> float:
+    """Bonferroni-adjusted p-value over models; a model with a share too small to matter counts as p = 1."""
+    notable = [each.p_value for each in by_model if each.share_outside >= WARN_OUTSIDE_SUPPORT]
+    return min(1.0, len(by_model) * min(notable, default=1.0))
+
+
+def support_by_model(arrays: StudyArrays, seed: int) -> tuple[ModelSupport, ...]:
+    """The share outside the experiment's support, for each model with enough experiment rows."""
+    trial, cells = arrays.experiment, arrays.replay
+    rng = np.random.default_rng(seed)
+    _, first_draw = np.unique(cells.context * cells.n_models + cells.model, return_index=True)
+    first_draw = first_draw[np.isin(cells.context[first_draw], trial.context)]
+    results = []
+    for code in range(cells.n_models):
+        own = _sample(np.flatnonzero(trial.model == code), MAX_REFERENCE_ROWS, rng)
+        replayed = _sample(first_draw[cells.model[first_draw] == code], MAX_REPLAYED_ROWS, rng)
+        if len(np.unique(trial.context[own])) < MIN_STRATA:
+            continue
+        reference = _output_embedding(trial.blocks, trial.blocks.row_index[own])
+        outputs = _output_embedding(cells.blocks, cells.blocks.row_index[replayed])
+        within = nearest_distance(reference, trial.context[own], reference, trial.context[own])
+        beyond = nearest_distance(outputs, cells.context[replayed], reference, trial.context[own])
+        results.append(ModelSupport(code, *share_outside(within, beyond)))
+    return tuple(results)
+
+
+def share_outside(within: FloatArray, beyond: FloatArray) -> tuple[float, float]:
+    """Share of ``beyond`` above the ``SUPPORT_QUANTILE`` of ``within``, and its p-value if both are alike.
+
+    The share above the r-th of n ordered distances is Beta(n + 1 - r, r), so the count of N is beta-binomial.
+    """
+    rank = int(np.ceil(SUPPORT_QUANTILE * len(within)))
+    limit = np.sort(within)[rank - 1]
+    count = int(np.count_nonzero(beyond > limit * (1 + TIE_RTOL)))
+    p_value = float(stats.betabinom.sf(count - 1, len(beyond), len(within) + 1 - rank, rank))
+    return count / len(beyond), p_value
+
+
+def _output_embedding(blocks: FeatureBlocks, index: IntArray) -> FloatArray:
+    """Distinct rows as dense vectors; text and statistics have the same mean square length."""
+    parts = []
+    if blocks.text is not None:
+        parts.append(rehash(blocks.text[index]))
+    if blocks.dense is not None:
+        parts.append(np.sqrt(2.0) * blocks.dense[index] if blocks.text is not None else blocks.dense[index])
+    return np.hstack(parts)
+
+
+def _sample(index: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+    return index if len(index) <= count else np.sort(rng.choice(index, count, replace=False))

@@ -1,0 +1,94 @@
+"""All findings of a study, as text and as JSON: failures first, passes last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from deconfound.diagnose.thresholds import FAIL_P_RATIO
+from deconfound.findings import Finding, Verdict, finding_to_document
+
+SCHEMA = 2
+VERDICT_ORDER: tuple[Verdict, ...] = ("fail", "warn", "cannot tell", "pass")
+HEADINGS: dict[Verdict, str] = {
+    "fail": "Failed",
+    "warn": "Warnings",
+    "cannot tell": "Cannot tell",
+    "pass": "Passed",
+}
+ASSUMPTIONS = {
+    "A1": "randomization",
+    "A2": "replay fidelity",
+    "A3": "outcome consistency",
+    "A4": "output mechanism",
+    "A5": "context shift",
+}
+
+
+def any_failed(findings: Sequence[Finding]) -> bool:
+    """Whether some check failed."""
+    return any(finding.verdict == "fail" for finding in findings)
+
+
+def any_conclusive(findings: Sequence[Finding]) -> bool:
+    """Whether at least one assumption could be tested."""
+    return any(finding.assumption and finding.verdict != "cannot tell" for finding in findings)
+
+
+def failure_sentence(findings: Sequence[Finding]) -> str:
+    """Which assumptions and checks failed; empty where none did."""
+    failed = [finding for finding in findings if finding.verdict == "fail"]
+    assumptions = sorted({finding.assumption for finding in failed if finding.assumption})
+    names = [f"{each} ({ASSUMPTIONS[each]})" for each in assumptions]
+    names += sorted({finding.check for finding in failed if not finding.assumption})
+    return f"Assumption check failed: {', '.join(names)}." if names else ""
+
+
+def false_alarm_note(level: float) -> str:
+    """What the verdicts of the tests guarantee."""
+    warn = 100 * (1.0 - level)
+    return (
+        f"If every assumption holds, at most {warn:.3g} % of studies show any warning from these tests, and at most"
+        f" {FAIL_P_RATIO * warn:.2g} % a failure."
+    )
+
+
+def check_text(findings: Sequence[Finding], level: float) -> str:
+    """The conclusion in one sentence, then every finding under its verdict."""
+    parts = [_conclusion(findings)]
+    if any(finding.verdict in ("warn", "fail") for finding in findings):
+        parts.append(false_alarm_note(level))
+    for verdict in VERDICT_ORDER:
+        group = [finding for finding in findings if finding.verdict == verdict]
+        if group:
+            parts.append("\n".join([f"{HEADINGS[verdict]} ({len(group)})", *(finding_line(each) for each in group)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def finding_line(finding: Finding) -> str:
+    """One finding: the assumption, the check, what was observed, what to do."""
+    start = f"{finding.assumption:<2}  {finding.check}: {finding.message}"
+    return f"  {start} {finding.remedy}".rstrip()
+
+
+def check_document(findings: Sequence[Finding], level: float, seed: int) -> dict[str, Any]:
+    """The same for programs."""
+    count = Counter(finding.verdict for finding in findings)
+    return {
+        "schema": SCHEMA,
+        "level": level,
+        "seed": seed,
+        "verdicts": {verdict: count[verdict] for verdict in VERDICT_ORDER},
+        "findings": [finding_to_document(finding) for finding in findings],
+    }
+
+
+def _conclusion(findings: Sequence[Finding]) -> str:
+    if any_failed(findings):
+        return failure_sentence(findings)
+    if not any_conclusive(findings):
+        return "No assumption could be tested."
+    if any(finding.verdict == "warn" for finding in findings):
+        return "No check failed; review the warnings."
+    return "No check failed."

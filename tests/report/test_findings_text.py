@@ -1,0 +1,186 @@
+"""The wording of every kind of finding, in one snapshot; and every kind survives a round trip through JSON.
+
+After a deliberate change of wording: UPDATE_SNAPSHOTS=1 python -m pytest tests/report/test_findings_text.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from deconfound.diagnose import context_shift as contexts
+from deconfound.diagnose import outcome_consistency as outcomes
+from deconfound.diagnose import randomization, sanity
+from deconfound.diagnose import replay_fidelity as replay
+from deconfound.diagnose.output_mechanism import TooFewReplayedLogContexts
+from deconfound.findings import Finding, Notice, finding_from_document, finding_to_document
+from deconfound.report.findings_text import describe, details_types
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "findings.txt"
+P, SMALL_P, TINY_P = (0.42, 1.0), (0.0312, 0.374), (0.0005, 0.006)  # raw and adjusted
+
+
+def with_p_values(check, verdict, details, assumption, statistic, p_values):
+    return Finding(check, verdict, details, assumption, statistic, *p_values)
+
+
+def open_question(check, details, assumption):
+    return Finding(check, "cannot tell", details, assumption)
+
+
+def randomization_findings():
+    ratio = randomization.SampleRatio(("ant", "bee"), (12, 48), (30.0, 30.0), by_cluster=False)
+    weighted = randomization.WeightedSampleRatio(("ant", "bee"), (0.62, 1.11), 60, by_cluster=True)
+    drift = randomization.AssignmentDrift("cat", 0.31, 0.58)
+    for verdict, p in (("pass", P), ("pass", SMALL_P), ("fail", TINY_P)):
+        yield with_p_values("sample ratio", verdict, ratio, "A1", 21.6, p)
+        yield with_p_values("sample ratio", verdict, weighted, "A1", 3.9, p)
+        yield with_p_values("assignment over time", verdict, drift, "A1", 4.4, p)
+        yield with_p_values("assignment by context", verdict, randomization.AssignmentByContext(60), "A1", 3.2, p)
+    yield with_p_values("sample ratio", "fail", weighted, "A1", None, TINY_P)
+    yield open_question("sample ratio", randomization.TooFewDraws(1, by_cluster=False), "A1")
+    yield open_question("sample ratio", randomization.TooFewDraws(7, by_cluster=True), "A1")
+    yield open_question("sample ratio", randomization.TooFewExpectedRows(2.4, 5.0), "A1")
+    yield open_question("assignment over time", randomization.MissingTime("experiment.csv"), "A1")
+    yield open_question("assignment by context", randomization.IdenticalContexts(60), "A1")
+
+
+def output_findings():
+    experiment = replay.OutputDifference("experiment", 0.58, 240, ("bee", "cat"), (0.81, 0.66))
+    log = replay.OutputDifference("log", 0.63, 1, (), ())
+    support = replay.OutsideSupport(0.31, ("cat",), (0.31,), ("dog",), 8)
+    draws = replay.ReplayDraws(91, 1, 271, 6, 2)
+    for verdict, p in (("pass", P), ("warn", TINY_P)):
+        yield with_p_values("replay fidelity", verdict, experiment, "A2", 0.58, p)
+        yield with_p_values("replay support", verdict, support, "A2", 0.31, p)
+        yield with_p_values("output mechanism", verdict, log, "A4", 0.63, p)
+    yield Finding("replay draws", "pass", replace(draws, incomplete_contexts=0, short_cells=0), "A2", 0.0)
+    yield Finding("replay draws", "warn", draws, "A2", 0.03)
+    yield open_question("replay fidelity", replay.TooFewCells(8), "A2")
+    yield open_question("replay support", replay.SupportUntested(8), "A2")
+    yield open_question("output mechanism", TooFewReplayedLogContexts(3, 8), "A4")
+
+
+def outcome_findings():
+    values = outcomes.OutcomeValues(5, (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0), 2, (0.0, 1.0), (0.0, 1.0))
+    confirmed = outcomes.OutcomeDirection(0.52, 0.0005, confirmed=True)
+    matching = outcomes.MatchingOutputs(90, "context and output", -0.41)
+    level = outcomes.MatchingLevel(90, "context and model", 0.082)
+    drift = outcomes.OutcomeDrift("log", -0.12)
+    for verdict, p in (("pass", P), ("warn", TINY_P)):
+        yield with_p_values("outcome values", verdict, values, "A3", 0.6, p)
+        yield with_p_values("matching outputs", verdict, matching, "A3", -0.41, p)
+        yield with_p_values("outcome over time (log)", verdict, drift, "A3", 3.1, p)
+    continuous = replace(values, log_values=3600, log_range=(0.0229, 0.986), log_scale=())
+    yield with_p_values("outcome values", "pass", continuous, "A3", 0.0, P)
+    yield with_p_values("outcome direction", "pass", confirmed, "A3", 0.52, (1.0, 1.0))
+    yield with_p_values(
+        "outcome direction", "cannot tell", outcomes.OutcomeDirection(0.02, 0.36, confirmed=False), "A3", 0.02, P
+    )
+    yield with_p_values(
+        "outcome direction", "warn", outcomes.OutcomeDirection(-0.5, 1.0, confirmed=False), "A3", -0.5, TINY_P
+    )
+    yield Finding("matching level", "pass", level, "A3", 0.082, 0.31)
+    yield Finding("matching level", "cannot tell", level, "A3", 0.082, 0.0005)
+    yield open_question("outcome direction", outcomes.DirectionUntested(4, 10), "A3")
+    yield open_question("matching outputs", outcomes.TooFewMatches(0, 10), "A3")
+    yield open_question("outcome over time (log)", outcomes.DriftUntested("log.csv", has_time=True), "A3")
+    yield open_question("outcome over time (log)", outcomes.DriftUntested("log.csv", has_time=False), "A3")
+
+
+def context_findings():
+    for source in ("log", "replay", "target"):
+        check, difference = (
+            f"contexts of the {source}",
+            contexts.ContextDifference(source, 0.56, 455, same_population=True),
+        )
+        yield with_p_values(check, "pass", difference, "A5", 0.56, P)
+        yield with_p_values(check, "pass", replace(difference, same_population=False), "A5", 0.56, SMALL_P)
+        yield with_p_values(check, "warn", replace(difference, same_population=False), "A5", 0.56, TINY_P)
+        yield Finding(check, "pass", contexts.SameContexts(source), "A5")
+        yield open_question(check, contexts.TooFewContexts(source, 8), "A5")
+        yield open_question(check, contexts.UndescribedContexts(source), "A5")
+    overlap = contexts.TargetOverlap(360, 141.7, 0.12, 0.9)
+    for verdict in ("pass", "warn", "fail"):
+        yield Finding("overlap with the target", verdict, overlap, "A5", 0.39)
+
+
+def sanity_findings():
+    constant = sanity.ConstantOutcomes
+    yield Finding("constant outcomes", "pass", constant(), statistic=0.0)
+    yield Finding("constant outcomes", "fail", constant(("experiment.csv",), in_experiment=True), statistic=1.0)
+    yield Finding("constant outcomes", "warn", constant(("experiment.csv",), models=("bee",)), statistic=0.3)
+    yield Finding("constant outcomes", "warn", constant(("log.csv",)), statistic=1.0)
+    yield Finding("duplicate rows", "pass", sanity.DuplicateRows("experiment.csv", 0, 0.0, certain=True), statistic=0.0)
+    yield Finding(
+        "duplicate rows", "warn", sanity.DuplicateRows("experiment.csv", 9, 0.091, certain=False), statistic=0.091
+    )
+    yield Finding("duplicate contexts", "pass", sanity.DuplicateContexts("experiment.csv", 0, 0), statistic=0.0)
+    yield Finding("duplicate contexts", "warn", sanity.DuplicateContexts("experiment.csv", 1, 2), statistic=0.02)
+    yield Finding("duplicate contexts", "cannot tell", sanity.NoText("experiment.csv"))
+    for verdict, share in (("pass", 0.0), ("pass", 0.12), ("fail", 0.12)):
+        yield Finding("experiment in the log", verdict, sanity.SharedRows(share), statistic=share)
+    yield Finding("label leakage", "pass", sanity.LabelLeakage((), (), 0.0), statistic=0.0)
+    yield Finding("label leakage", "pass", sanity.LabelLeakage(("label_a",), (), 0.48), statistic=0.48)
+    yield Finding("label leakage", "fail", sanity.LabelLeakage(("label_a",), ("label_a",), 1.0), statistic=1.0)
+    yield Finding(
+        "columns", "pass", Notice("log.csv: outcome is read from column rating.", "Say otherwise with --map.")
+    )
+
+
+FINDINGS = [
+    *randomization_findings(),
+    *output_findings(),
+    *outcome_findings(),
+    *context_findings(),
+    *sanity_findings(),
+]
+
+
+def rendered():
+    blocks = []
+    for finding in FINDINGS:
+        head = f"{finding.assumption or '--'} {finding.check} [{finding.verdict}] {type(finding.details).__name__}"
+        lines = [head, f"  {finding.message}", *([f"  -> {finding.remedy}"] if finding.remedy else [])]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"
+
+
+def test_the_wording_is_that_of_the_snapshot():
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        SNAPSHOT.write_text(rendered(), encoding="utf-8")
+    assert rendered() == SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_the_snapshot_has_every_kind_of_finding():
+    assert {type(finding.details) for finding in FINDINGS} == set(details_types())
+
+
+@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{type(finding.details).__name__}-{finding.verdict}")
+def test_a_finding_survives_a_round_trip_through_json(finding):
+    document = json.loads(json.dumps(finding_to_document(finding), allow_nan=False))
+    assert finding_from_document(document, details_types()) == finding
+    assert document["message"] == finding.message
+    assert document["details"]["type"] == type(finding.details).__name__
+
+
+def test_findings_that_need_attention_say_what_to_do():
+    for finding in FINDINGS:
+        if finding.verdict in ("warn", "fail"):
+            assert finding.remedy.endswith(".")
+        assert finding.message.endswith(".")
+
+
+def test_details_without_wording_are_refused():
+    @dataclass(frozen=True)
+    class Unknown:
+        x: int = 1
+
+    with pytest.raises(TypeError, match="Unknown"):
+        describe(Unknown(), Finding("new check", "pass", Unknown()))
+    with pytest.raises(KeyError):
+        finding_from_document({**finding_to_document(FINDINGS[0])})  # without its type, only notices are read
