@@ -9,7 +9,7 @@ import pytest
 from deconfound.cli import main
 from deconfound.demo import make_demo
 from deconfound.report.wrapping import MAX_COLUMNS
-from tests.cli.commands import SMALL
+from tests.support.commands import SMALL
 
 
 @pytest.fixture(autouse=True)
