@@ -8,7 +8,7 @@ import pytest
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from tests.cli.commands import SMALL, evaluate_command
+from tests.support.commands import SMALL, evaluate_command
 
 
 @pytest.fixture(scope="session")

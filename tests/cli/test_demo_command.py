@@ -9,7 +9,8 @@ from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from tests.cli.commands import SMALL
+from deconfound.report.wrapping import MAX_COLUMNS
+from tests.support.commands import SMALL
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from deconfound.cli.evaluate import parse_costs
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.result import Result
-from tests.cli.commands import evaluate_command
 from tests.support.broken_files import Broken, make_all
+from tests.support.commands import evaluate_command
 
 
 def test_the_summary_starts_with_the_best_model(study_folder, capsys):

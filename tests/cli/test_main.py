@@ -16,7 +16,7 @@ from deconfound.crossfit import BOOTSTRAP_REFITS
 from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
 from deconfound.plan.inputs import DEFAULT_BETWEEN_MODEL_SD
 from deconfound.reward import EVERY
-from tests.cli.commands import evaluate_command
+from tests.support.commands import evaluate_command
 
 COMMANDS = ("demo", "evaluate", "check", "recommend", "plan", "bench")
 HEAVY = {"numpy", "scipy", "pyarrow", "matplotlib", "pandas", "polars", "sklearn"}

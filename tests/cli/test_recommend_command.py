@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from tests.cli.commands import SMALL
+from tests.support.commands import SMALL
 
 
 def test_a_saved_result_recommends_a_model_for_every_new_context(saved_result, tmp_path, capsys):
