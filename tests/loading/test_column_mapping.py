@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from deconfound.errors import UsageError
 from deconfound.loading import load
+from deconfound.loading.column_mapping import ALIASES
 from tests.support.studies import Good, good_with, refused, same, tables
 
 
@@ -94,3 +98,12 @@ def test_a_bare_id_identifies_contexts_only_if_some_text_is_missing():
     study = load(**tables(good))
     assert study.experiment.arrow["context"].to_pylist() == [row["context"] for row in Good().experiment]
     assert study.log.arrow["context_id"][0].as_py() == "0"
+
+
+def test_the_documented_aliases_are_those_that_are_tried():
+    page = (Path(__file__).parents[2] / "docs" / "file-formats.md").read_text(encoding="utf-8")
+    section = page.partition("### Names")[2].partition("### Outcomes")[0]
+    documented = {}
+    for name, aliases in re.findall(r"^\| `(\w+)` \| (.+) \|$", section, flags=re.MULTILINE):
+        documented[name] = tuple(re.findall(r"`(\w+)`", aliases))
+    assert documented == ALIASES

@@ -102,10 +102,12 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = [_alias_finding(raw, mapping)] if mapping.by_alias else []
-    findings += _empty_output_findings(raw, arrow)
-    findings += _missing_outcome_findings(raw, arrow, missing)
-    table = CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
+    findings = (
+        *_alias_findings(raw, mapping),
+        *_empty_output_findings(raw, arrow),
+        *_missing_outcome_findings(raw, arrow, missing),
+    )
+    table = CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
     return _drop_rows(table, missing, problems) if missing.any() else table
 
 
@@ -157,9 +159,11 @@ def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
     return pa.array(np.where(fractional, 0.0, filled).astype(np.int64))
 
 
-def _alias_finding(raw: RawTable, mapping: ColumnMapping) -> Finding:
+def _alias_findings(raw: RawTable, mapping: ColumnMapping) -> list[Finding]:
+    if not mapping.by_alias:
+        return []
     uses = "; ".join(f"{name} is read from column {quote(column)}" for name, column in mapping.by_alias.items())
-    return Finding("columns", "pass", Notice(f"{raw.source}: {uses}.", "Choose another column with --map."))
+    return [Finding("columns", "pass", Notice(f"{raw.source}: {uses}.", "Choose another column with --map."))]
 
 
 def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:

@@ -47,8 +47,7 @@ class Column:
         ``show_value``.
         """
         rows = np.flatnonzero(bad)
-        shown = rows[: MAX_EXAMPLES if show_value else 0]
-        values = list(dict.fromkeys(self._format_value(int(row)) for row in shown))
+        values = list(dict.fromkeys(self._format_value(int(row)) for row in rows[:MAX_EXAMPLES])) if show_value else []
         also = f"; also {', '.join(values[1:])}" if values[1:] else ""
         subject = " ".join([self._format_name(), *values[:1]])
         what = f"{subject} {description}{row_examples(self.row_numbers, rows, also)}"
