@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deconfound_bench.outputs import hash_pairs
+from deconfound_bench.hashed_pairs import hash_pairs
 from scipy import sparse
 
 from deconfound.design import Rows, collapse, stack
