@@ -114,9 +114,9 @@ def describe_data(grid: str, constants: str) -> str:
 def describe_standings(main: Sequence[Score]) -> str:
     """Which families come first and last here, compared with the paper."""
     first, second, *_, last = overall_standings(main).standings
-    leads = "as in the paper" if first.family == "cvci" else "in the paper it is cvci"
-    trails = "as in the paper" if last.family == "representation-exp" else "in the paper it is representation-exp"
-    return f"{first.family} leads, followed by {second.family} ({leads}); {last.family} is last ({trails})."
+    leads = "as in the paper" if first.family == "cvci" else "in the paper cvci"
+    trails = "as in the paper" if last.family == "representation-exp" else "in the paper representation-exp"
+    return f"{first.family} leads ({leads}), followed by {second.family}; {last.family} is last ({trails})."
 
 
 def describe_budgets(main: Sequence[Score]) -> str:
@@ -128,9 +128,9 @@ def describe_budgets(main: Sequence[Score]) -> str:
     unclear = sum(not gap.exceeds_two_se for gap in gaps)
     text = f"exp-only minus the best log-based family has the paper's sign at {same} of {len(gaps)} budgets"
     if unclear:
-        text += f"; {unclear} of our differences are within two standard errors."
+        text += f"; {unclear} of ours {'is' if unclear == 1 else 'are'} within two standard errors."
     else:
-        text += "; all of our differences exceed two standard errors."
+        text += "; all of ours exceed two standard errors."
     short, long = (mean_regret_at(cube, "n_log", rows)[cube.families.index("exp-only")] for rows in (2_000, 20_000))
     if np.array_equal(short, long):
         text += (
@@ -174,7 +174,7 @@ def describe_values(values: Sequence[Score]) -> str:
         for family, reported in paper.SUMMARIZATION_DR_BETTER.items()
     )
     best = min(paper.SUMMARIZATION_VALUES, key=lambda family: rows[family].direct.mean)
-    agreement = "as in the paper" if best == "representation-exp" else "in the paper it is representation-exp"
+    agreement = "as in the paper" if best == "representation-exp" else "in the paper representation-exp"
     return (
         f"Cells in which DR has less error: {counts}. The paper does not report which thirty cells it counts. Of these "
         f"four families {best} has the least direct error ({agreement})."

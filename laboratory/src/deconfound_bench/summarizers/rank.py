@@ -119,8 +119,8 @@ def _import_sumy() -> _Sumy:
         from sumy.summarizers.text_rank import TextRankSummarizer
         from sumy.utils import get_stop_words
     except ImportError as error:
-        advice = 'Install it with `pip install "deconfound[bench]"`.'
-        raise UsageError(f"The summarizers need the package sumy ({error}). {advice}") from error
+        message = f"The summarizers need the package sumy ({error}). Install it with `pip install sumy`."
+        raise UsageError(message) from error
     dom = (ObjectDocumentModel, Paragraph, Sentence, Stemmer, get_stop_words)
     graph = (LexRankSummarizer, TextRankSummarizer, LsaSummarizer)
     return _Sumy(*dom, *graph, LuhnSummarizer, KLSummarizer, SumBasicSummarizer)

@@ -88,7 +88,7 @@ def embed_contexts(train: Sequence[str], texts: Sequence[str], terms: int, size:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
-        raise UsageError('This benchmark needs scikit-learn: pip install "deconfound[bench]".') from error
+        raise UsageError("This benchmark needs scikit-learn. Install it with `pip install scikit-learn`.") from error
     vectorizer = TfidfVectorizer(stop_words="english", ngram_range=(1, 2), max_features=terms)
     try:
         counts = vectorizer.fit_transform(train)

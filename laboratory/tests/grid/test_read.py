@@ -1,4 +1,4 @@
-"""Grids of real outputs: read whole and in one order, or refused with all that is wrong."""
+"""Grids are read completely and in a fixed order, or rejected with a list of everything that is wrong."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deconfound_bench.grid import Grid, read_grid, signed
+from deconfound_bench.grid import Grid, read_grid, with_digest
 
 from deconfound.errors import DataError, UsageError
 from laboratory.tests.support.grids import CONTEXT_COLUMNS, COUNTS, make_rows, write_grid, write_rows
 
-REAL = Path(__file__).resolve().parents[3] / "shared" / "data"
+REAL = Path(__file__).resolve().parents[4] / "shared" / "data"
 KINDS = tuple(CONTEXT_COLUMNS)
 COMPONENTS = {
     "summarization": {"faithfulness", "coverage", "clarity", "conciseness", "unsupported_claims"},
@@ -28,7 +28,7 @@ COMPONENTS = {
 
 @pytest.fixture
 def rows():
-    """Contexts and outputs of a sound grid, to be damaged."""
+    """Contexts and outputs of a valid grid, to be damaged."""
     return make_rows()
 
 
@@ -37,26 +37,26 @@ def folder(tmp_path):
     return tmp_path / "small"
 
 
-def written(folder, rows, ending="parquet"):
-    write_rows(folder, *rows, ending)
+def written(folder, rows, suffix="parquet"):
+    write_rows(folder, *rows, suffix)
     return folder
 
 
-def refused(folder, needed=(), within=None):
+def rejected(folder, required=(), bounds=None):
     with pytest.raises(DataError) as caught:
-        read_grid(folder, needed, within)
+        read_grid(folder, required, bounds)
     assert all(problem.where and problem.what and problem.fix for problem in caught.value.problems)
     return [str(problem) for problem in caught.value.problems]
 
 
-# --- what a grid holds ---
+# --- contents ---
 
 
 def test_a_grid_equals_a_naive_reading_of_its_rows(folder, rows):
-    """Every cell looked up by hand, from rows in no order."""
+    """Every output is looked up by hand, from rows in random order."""
     contexts, outputs = rows
-    dice = np.random.default_rng(1)
-    written(folder, ([contexts[i] for i in dice.permutation(12)], [outputs[i] for i in dice.permutation(60)]))
+    rng = np.random.default_rng(1)
+    written(folder, ([contexts[i] for i in rng.permutation(12)], [outputs[i] for i in rng.permutation(60)]))
     grid = read_grid(folder)
     assert grid.name == "small"
     assert list(grid.context_ids) == sorted(row["context_id"] for row in contexts)
@@ -65,88 +65,88 @@ def test_a_grid_equals_a_naive_reading_of_its_rows(folder, rows):
     by_id = {row["context_id"]: row for row in contexts}
     for i, context_id in enumerate(grid.context_ids):
         assert grid.contexts[i] == by_id[context_id]["context"]
-        assert grid.extras["reference"][i] == by_id[context_id]["reference"]
+        assert grid.context_columns["reference"][i] == by_id[context_id]["reference"]
         for j, model in enumerate(grid.models):
             row = by_cell[context_id, model]
             assert grid.outputs[i][j] == row["output"]
             assert {name: values[i, j] for name, values in grid.components.items()} == {
                 name: row[name] for name in COMPONENTS["summarization"]
             }
-    assert grid.dropped == grid.notes == ()
+    assert grid.omissions == grid.notes == ()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_grid_of_each_kind_has_its_components_as_floats_and_its_extras_as_text(folder, kind):
+def test_components_are_floats_and_other_context_columns_are_text_in_every_kind_of_grid(folder, kind):
     write_grid(folder, contexts=6, models=3, kind=kind)
-    grid = read_grid(folder, needed=sorted(COMPONENTS[kind]))
+    grid = read_grid(folder, required=sorted(COMPONENTS[kind]))
     assert set(grid.components) == COMPONENTS[kind]
     assert all(values.dtype == np.float64 and values.shape == (6, 3) for values in grid.components.values())
-    assert set(grid.extras) == set(CONTEXT_COLUMNS[kind]) - {"context_id", "context"}
+    assert set(grid.context_columns) == set(CONTEXT_COLUMNS[kind]) - {"context_id", "context"}
     assert all(type(text) is str for line in grid.outputs for text in line)
-    assert all(type(text) is str for texts in grid.extras.values() for text in texts)
+    assert all(type(text) is str for texts in grid.context_columns.values() for text in texts)
 
 
-def test_a_missing_extra_is_an_empty_text(folder, rows):
+def test_a_missing_value_of_another_context_column_is_an_empty_text(folder, rows):
     rows[0][2]["reference"] = None
-    assert read_grid(written(folder, rows)).extras["reference"][2] == ""
+    assert read_grid(written(folder, rows)).context_columns["reference"][2] == ""
 
 
-def test_columns_that_cannot_be_used_are_left_out_with_a_sentence_each(folder, rows):
+def test_unusable_columns_are_omitted_with_one_sentence_each(folder, rows):
     for row in rows[0]:
         row |= {"length": 7, "tags": ["a"], "nothing": None}
     for row in rows[1]:
         row |= {"remark": "well done", "when": datetime.date(2024, 1, 2), "blank": None}
     grid = read_grid(written(folder, rows))
-    assert set(grid.extras) == {"reference"}
+    assert set(grid.context_columns) == {"reference"}
     assert set(grid.components) == COMPONENTS["summarization"]
-    assert grid.dropped == (
-        'left out column "length" of small/contexts.parquet, which is no text',
-        'left out column "nothing" of small/contexts.parquet, which is empty',
-        'left out column "tags" of small/contexts.parquet, which is no text',
-        'left out column "blank" of small/outputs.parquet, which is empty',
-        'left out column "remark" of small/outputs.parquet, which holds no numbers',
-        'left out column "when" of small/outputs.parquet, which holds no numbers',
+    assert grid.omissions == (
+        'omitted column "length" of small/contexts.parquet: it is not text',
+        'omitted column "nothing" of small/contexts.parquet: it is empty',
+        'omitted column "tags" of small/contexts.parquet: it is not text',
+        'omitted column "blank" of small/outputs.parquet: it is empty',
+        'omitted column "remark" of small/outputs.parquet: it is not numeric',
+        'omitted column "when" of small/outputs.parquet: it is not numeric',
     )
 
 
-def test_a_context_that_no_model_ran_is_left_out_with_a_sentence(folder, rows):
+def test_a_context_without_outputs_is_omitted_with_a_sentence(folder, rows):
     contexts, outputs = rows
     grid = read_grid(written(folder, (contexts, [row for row in outputs if row["context_id"] != "art-004"])))
     assert "art-004" not in grid.context_ids
     assert len(grid.contexts) == len(grid.outputs) == 11
     assert grid.contexts[4] == contexts[5]["context"]
-    assert grid.dropped == ("left out 1 context without any output: art-004",)
+    assert grid.omissions == ("omitted 1 context without any output: art-004",)
 
 
-def test_empty_outputs_stay_and_are_noted(folder, rows):
+def test_empty_outputs_are_used_and_noted(folder, rows):
     rows[1][0]["output"], rows[1][7]["output"] = "", " \n"
     grid = read_grid(written(folder, rows))
     assert grid.outputs[0][grid.models.index("Lead-3 (ext)")] == ""
-    assert grid.dropped == ()
+    assert grid.omissions == ()
     assert grid.notes == ("2 empty outputs (Bottom-Up: 1, Lead-3 (ext): 1)",)
 
 
-def test_contexts_with_equal_text_stay_and_are_noted(folder, rows):
+def test_contexts_with_equal_text_are_used_and_noted(folder, rows):
     rows[0][5]["context"] = rows[0][2]["context"]
     grid = read_grid(written(folder, rows))
     assert len(grid.contexts) == 12
-    assert grid.notes[0].startswith("1 context with the text of another one")
+    assert grid.notes[0].startswith("1 context with the same text as another one")
 
 
-def test_a_component_nobody_needs_may_have_gaps(folder, rows):
+def test_a_component_that_is_not_required_may_have_gaps(folder, rows):
     rows[1][0]["clarity"] = None
-    grid = read_grid(written(folder, rows), needed=["coverage"])
+    grid = read_grid(written(folder, rows), required=["coverage"])
     assert np.isnan(grid.components["clarity"]).sum() == 1
 
 
 # --- formats ---
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_format_gives_the_same_grid(tmp_path, kind, ending):
+def test_every_format_gives_the_same_grid(tmp_path, kind, suffix):
     rows = make_rows(kind=kind)
-    parquet, other = (read_grid(written(tmp_path / end / "g", rows, end)) for end in ("parquet", ending))
+    parquet, other = (read_grid(written(tmp_path / end / "g", rows, end)) for end in ("parquet", suffix))
     assert other.digest == parquet.digest
     assert other.outputs == parquet.outputs
 
@@ -161,10 +161,10 @@ def test_dictionary_columns_and_numbered_contexts_are_read(folder, rows):
         pq.write_table(pa.table(coded), folder / f"{role}.parquet")
     grid = read_grid(folder)
     assert grid.context_ids == tuple(sorted(str(number) for number in range(12)))
-    assert grid.extras["reference"][grid.context_ids.index("7")] == rows[0][7]["reference"]
+    assert grid.context_columns["reference"][grid.context_ids.index("7")] == rows[0][7]["reference"]
 
 
-def test_a_very_long_output_is_kept_whole(folder, rows):
+def test_a_very_long_output_is_not_truncated(folder, rows):
     rows[1][3]["output"] = "é" * 200_000
     assert max(len(text) for line in read_grid(written(folder, rows)).outputs for text in line) == 200_000
 
@@ -172,12 +172,12 @@ def test_a_very_long_output_is_kept_whole(folder, rows):
 # --- digest ---
 
 
-def test_the_digest_ignores_the_order_of_rows_and_columns_but_nothing_else(tmp_path, rows):
+def test_the_digest_ignores_the_order_of_rows_and_columns(tmp_path, rows):
     contexts, outputs = rows
     base = read_grid(written(tmp_path / "a" / "g", rows))
-    turned = [dict(reversed(row.items())) for row in reversed(outputs)]
-    assert read_grid(written(tmp_path / "b" / "g", (contexts[::-1], turned))).digest == base.digest
-    assert signed(replace(base, components=dict(reversed(base.components.items())))).digest == base.digest
+    reordered = [dict(reversed(row.items())) for row in reversed(outputs)]
+    assert read_grid(written(tmp_path / "b" / "g", (contexts[::-1], reordered))).digest == base.digest
+    assert with_digest(replace(base, components=dict(reversed(base.components.items())))).digest == base.digest
     assert re.fullmatch("[0-9a-f]{64}", base.digest)
 
 
@@ -193,8 +193,8 @@ CHANGES = {
     "output": lambda grid: {"outputs": (first(grid.outputs[0], "A"), *grid.outputs[1:])},
     "component": lambda grid: {"components": {**grid.components, "clarity": grid.components["clarity"] + 1e-12}},
     "component name": lambda grid: {"components": {"A" + k: v for k, v in grid.components.items()}},
-    "extra": lambda grid: {"extras": {"reference": first(grid.extras["reference"], "")}},
-    "extra name": lambda grid: {"extras": {"references": grid.extras["reference"]}},
+    "context column": lambda grid: {"context_columns": {"reference": first(grid.context_columns["reference"], "")}},
+    "context column name": lambda grid: {"context_columns": {"references": grid.context_columns["reference"]}},
     "border of two texts": lambda grid: {
         "contexts": (grid.contexts[0] + grid.contexts[1][:1], grid.contexts[1][1:], *grid.contexts[2:])
     },
@@ -202,67 +202,70 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_digest_sees_a_change_of(change, folder, rows):
+def test_the_digest_depends_on(change, folder, rows):
     grid = read_grid(written(folder, rows))
-    assert signed(grid).digest == grid.digest
-    assert signed(replace(grid, **CHANGES[change](grid))).digest != grid.digest
+    assert with_digest(grid).digest == grid.digest
+    assert with_digest(replace(grid, **CHANGES[change](grid))).digest != grid.digest
 
 
-def test_equal_numbers_have_equal_digests_whatever_their_bits(folder, rows):
+def test_zeros_and_nans_have_equal_digests_whatever_their_bits(folder, rows):
     grid = read_grid(written(folder, rows))
     values = np.zeros((12, 5))
     values[0, 0] = np.nan
     twin = -values
     other = np.asfortranarray(np.where(np.isnan(twin), -np.nan, twin))
     assert (
-        signed(replace(grid, components={"c": values})).digest == signed(replace(grid, components={"c": other})).digest
+        with_digest(replace(grid, components={"c": values})).digest
+        == with_digest(replace(grid, components={"c": other})).digest
     )
 
 
-# --- refusals ---
+# --- rejected grids ---
 
 
-def test_a_missing_folder_and_a_file_in_its_place_are_told_apart(tmp_path):
-    assert "there is no such folder" in refused(tmp_path / "nowhere")[0]
+def test_a_missing_folder_and_a_file_in_its_place_have_different_messages(tmp_path):
+    assert "there is no such folder" in rejected(tmp_path / "nowhere")[0]
     (tmp_path / "file").write_text("x")
-    assert "this is a file, not a folder" in refused(tmp_path / "file")[0]
+    assert "this is a file, not a folder" in rejected(tmp_path / "file")[0]
 
 
-def test_missing_files_are_both_reported_with_what_is_there_instead(folder):
+def test_missing_files_are_both_reported_with_the_contents_of_the_folder(folder):
     folder.mkdir()
     (folder / "output.parquet").write_text("x")
-    problems = refused(folder)
-    assert [re.search(r"no file (\w+)\.parquet \(the folder holds output.parquet\)", text)[1] for text in problems] == [
+    problems = rejected(folder)
+    assert [
+        re.search(r"no file (\w+)\.parquet \(the folder contains output.parquet\)", text)[1] for text in problems
+    ] == [
         "contexts",
         "outputs",
     ]
 
 
-def test_two_files_for_one_table_are_refused(folder, rows):
+def test_two_files_for_one_table_are_rejected(folder, rows):
     written(folder, rows)
     (folder / "outputs.csv").write_text("x")
-    assert "outputs.parquet, outputs.csv may all be the outputs" in refused(folder)[0]
+    assert "outputs.parquet, outputs.csv could all be the outputs" in rejected(folder)[0]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
-def test_a_half_written_file_is_refused_by_name_and_the_other_still_checked(folder, rows, share):
+def test_a_truncated_file_is_rejected_by_name_and_the_other_is_still_checked(folder, rows, share):
     del rows[0][0]["context"]
     for row in rows[0][1:]:
         del row["context"]
     path = written(folder, rows) / "outputs.parquet"
     data = path.read_bytes()
     path.write_bytes(data[: int(share * len(data))])
-    problems = refused(folder)
+    problems = rejected(folder)
     assert len(problems) == 2
     assert problems[0].startswith("small/outputs.parquet: ")
     assert re.search("empty|damaged or cut off", problems[0])
     assert problems[1].startswith('small/contexts.parquet: there is no column "context"')
 
 
-def test_missing_columns_are_all_reported_with_a_guess(folder, rows):
+def test_missing_columns_are_all_reported_with_suggestions(folder, rows):
     contexts = [{"context_id": row["context_id"], "text": row["context"]} for row in rows[0]]
     outputs = [{"context_id": row["context_id"], "Model": row["model"], "clarity": 1.0} for row in rows[1]]
-    problems = refused(written(folder, (contexts, outputs)))
+    problems = rejected(written(folder, (contexts, outputs)))
     assert len(problems) == 3
     assert 'no column "context"; the columns are context_id, text' in problems[0]
     assert 'no column "model"; the columns are context_id, Model, clarity; did you mean "Model"' in problems[1]
@@ -314,48 +317,47 @@ FAULTS = {
     null_context_id: 'small/contexts.parquet row 4: column "context_id" is missing',
     null_output: 'small/outputs.parquet row 9: column "output" is missing',
     blank_model: 'small/outputs.parquet row 9: column "model" is empty',
-    repeated_context: 'small/contexts.parquet row 13: column "context_id" repeats that of an earlier row: "art-003"',
-    unknown_context: 'small/outputs.parquet row 61: column "context_id" names a context that the contexts do not have: '
-    '"art-099"',
+    repeated_context: 'small/contexts.parquet row 13: column "context_id" repeats an earlier row: "art-003"',
+    unknown_context: 'small/outputs.parquet row 61: column "context_id" is not among the contexts: "art-099"',
     doubled_cell: 'small/outputs.parquet row 61: context "art-001" has another output of model "TRAE+Seed"',
     missing_cells: 'small/outputs.parquet: context "art-001" has no output of model "TRAE+Seed" '
-    "(missing: 3 of 60 cells; Lead-3 (ext): 1, TRAE+Seed: 2)",
+    "(missing: 3 of 60 outputs; Lead-3 (ext): 1, TRAE+Seed: 2)",
     few_contexts: "small/contexts.parquet: only 4 contexts with outputs",
     one_model: 'small/outputs.parquet: the only model is "Lead-3 (ext)"',
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_one_fault_gives_one_problem_that_says_where_and_what(fault, folder, rows):
+def test_one_fault_gives_one_problem_with_place_and_description(fault, folder, rows):
     fault(rows)
-    problems = refused(written(folder, rows))
+    problems = rejected(written(folder, rows))
     assert len(problems) == 1
     assert problems[0].startswith(FAULTS[fault])
 
 
-def test_many_faults_are_told_at_once_and_each_kind_in_one_short_line(folder, rows):
+def test_many_faults_are_reported_at_once_with_one_short_line_per_kind(folder, rows):
     missing_cells(rows)
     rows[1].extend({**row, "context_id": f"x{at}"} for at, row in enumerate(rows[1][:30]))
     rows[1].extend(dict(row) for row in rows[1][:20])
     rows[0].append(dict(rows[0][0]))
     for row in rows[1]:
         row["clarity"] = 7.0
-    problems = refused(written(folder, rows), ["clarity", "charm"], {"clarity": (0, 1)})
-    kinds = ("repeats", "outside [0, 1]", 'no component "charm"', "do not have", "another output", "no output of")
+    problems = rejected(written(folder, rows), ["clarity", "charm"], {"clarity": (0, 1)})
+    kinds = ("repeats", "outside [0, 1]", 'no component "charm"', "not among", "another output", "no output of")
     assert [kind for kind in kinds if any(kind in text for text in problems)] == list(kinds)
     assert len(problems) == len(kinds)
     assert max(map(len, problems)) < 400
     assert "(20 rows: 88, 89, 90, …)" in next(text for text in problems if "another output" in text)
 
 
-def test_a_component_that_is_not_there_is_named_with_those_that_are(folder, rows):
-    (problem,) = refused(written(folder, rows), needed=["claritty"])
+def test_a_missing_component_is_named_with_the_available_ones(folder, rows):
+    (problem,) = rejected(written(folder, rows), required=["claritty"])
     assert 'no component "claritty"; the grid has clarity, conciseness, coverage, faithfulness, unsupp' in problem
     assert 'did you mean "clarity"' in problem
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (None, 'row 1: column "clarity" is missing or NaN'),
         (np.nan, 'row 1: column "clarity" is missing or NaN'),
@@ -364,36 +366,36 @@ def test_a_component_that_is_not_there_is_named_with_those_that_are(folder, rows
         (1.1, 'row 1: column "clarity" is outside [0, 1]: 1.1'),
     ],
 )
-def test_a_needed_component_must_be_finite_and_in_range(folder, rows, value, said):
+def test_a_required_component_must_be_finite_and_in_range(folder, rows, value, message):
     rows[1][0]["clarity"] = value
     written(folder, rows)
-    (problem,) = refused(folder, ["clarity"], {"clarity": (0.0, 1.0)})
-    assert said in problem
+    (problem,) = rejected(folder, ["clarity"], {"clarity": (0.0, 1.0)})
+    assert message in problem
     assert isinstance(read_grid(folder, ["coverage"], {"clarity": (0.0, 1.0)}), Grid)
 
 
-def test_the_ends_of_a_range_belong_to_it(folder, rows):
+def test_the_ends_of_a_range_are_allowed(folder, rows):
     rows[1][0]["clarity"], rows[1][1]["clarity"] = 0.0, 1.0
     assert isinstance(read_grid(written(folder, rows), ["clarity"], {"clarity": (0.0, 1.0)}), Grid)
 
 
-def test_a_needed_column_of_words_is_no_component(folder, rows):
+def test_a_required_component_must_be_numeric(folder, rows):
     for row in rows[1]:
         row["clarity"] = "good"
-    (problem,) = refused(written(folder, rows), ["clarity"])
+    (problem,) = rejected(written(folder, rows), ["clarity"])
     assert 'column "clarity" is not a number: "good" (60 rows: 1, 2, 3, …)' in problem
 
 
-def test_a_range_upside_down_is_a_wrong_call(folder, rows):
+def test_a_reversed_range_is_a_usage_error(folder, rows):
     with pytest.raises(UsageError, match='range of "clarity"'):
         read_grid(written(folder, rows), ["clarity"], {"clarity": (1.0, 0.0)})
 
 
-# --- made grids and real ones ---
+# --- generated grids and real ones ---
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_made_grids_repeat_to_the_byte_and_grow_without_changing(tmp_path, kind):
+def test_generated_grids_are_reproducible_and_grow_without_changing(tmp_path, kind):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         write_grid(tmp_path / name, seed=seed, kind=kind)
     files = {
@@ -417,22 +419,22 @@ def test_made_grids_repeat_to_the_byte_and_grow_without_changing(tmp_path, kind)
         ("instructions", "preference", "good tools", 1),
     ],
 )
-def test_words_of_made_outputs_tell_something_about_their_components(tmp_path, kind, component, word, sign):
+def test_words_of_generated_outputs_correlate_with_their_components(tmp_path, kind, component, word, sign):
     write_grid(tmp_path, 60, 10, kind=kind)
     grid = read_grid(tmp_path)
-    said = np.array([[word in text for text in line] for line in grid.outputs])
-    assert sign * np.corrcoef(said.ravel(), grid.components[component].ravel())[0, 1] > 0.25
+    occurs = np.array([[word in text for text in line] for line in grid.outputs])
+    assert sign * np.corrcoef(occurs.ravel(), grid.components[component].ravel())[0, 1] > 0.25
 
 
-def test_made_patches_count_their_own_lines_and_some_are_empty(tmp_path):
-    """Hunk headers promise as many lines as follow, as tools that apply patches demand."""
+def test_generated_patches_count_their_lines_correctly_and_some_are_empty(tmp_path):
+    """The line counts in hunk headers are those that follow, as tools that apply patches require."""
     write_grid(tmp_path, 60, 10, kind="coding")
     grid = read_grid(tmp_path)
     patches = [text for line in grid.outputs for text in line]
     assert 0 < patches.count("") < 100
     np.testing.assert_array_equal(grid.components["has_patch"].ravel(), [text != "" for text in patches])
     np.testing.assert_array_equal(grid.components["n_files"].ravel(), [text.count("diff --git") for text in patches])
-    for patch in {*patches, *grid.extras["gold_patch"]} - {""}:
+    for patch in {*patches, *grid.context_columns["gold_patch"]} - {""}:
         for old, new, body in re.findall(
             r"^@@ -\d+,(\d+) \+\d+,(\d+) @@[^\n]*\n((?:[ +-][^\n]*\n)+?)(?=diff|\Z)", patch, re.M
         ):
@@ -446,25 +448,25 @@ KIND_OF = {"polytope": "summarization", "swebench_verified": "coding", "alpacaev
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the folder of real grids is not on this machine")
 @pytest.mark.parametrize("name", SHAPES)
-def test_real_grids_are_read_whole_and_quickly(name):
+def test_real_grids_are_read_completely_and_quickly(name):
     start = time.perf_counter()
     grid = read_grid(REAL / name)
     seconds = time.perf_counter() - start
     assert (len(grid.context_ids), len(grid.models)) == SHAPES[name]
-    assert grid.dropped == (
-        ('left out column "reference" of polytope/contexts.parquet, which is empty',) if name == "polytope" else ()
+    assert grid.omissions == (
+        ('omitted column "reference" of polytope/contexts.parquet: it is empty',) if name == "polytope" else ()
     )
-    assert seconds < 10, "about a second is meant; this much would be a fault and not a busy machine"
+    assert seconds < 10, "a second is typical; more than ten is a defect, not a busy machine"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the folder of real grids is not on this machine")
 @pytest.mark.parametrize("name", KIND_OF)
-def test_made_grids_have_the_columns_of_real_ones(tmp_path, name):
+def test_generated_grids_have_the_columns_of_real_ones(tmp_path, name):
     write_grid(tmp_path, kind=KIND_OF[name])
     for role in ("contexts", "outputs"):
-        real, made = (pq.read_schema(folder / f"{role}.parquet") for folder in (REAL / name, tmp_path))
+        real, generated = (pq.read_schema(folder / f"{role}.parquet") for folder in (REAL / name, tmp_path))
         types = dict(zip(real.names, real.types, strict=True))
         if name == "polytope" and role == "contexts":
             types["reference"] = pa.large_string()  # empty there; summeval's are text
-        assert dict(zip(made.names, made.types, strict=True)) == types
-        assert made.names == real.names
+        assert dict(zip(generated.names, generated.types, strict=True)) == types
+        assert generated.names == real.names

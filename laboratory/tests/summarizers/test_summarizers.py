@@ -1,4 +1,4 @@
-"""Twenty summarization systems: what each one writes, and that all of them always write something."""
+"""Twenty summarizers: what each one writes, and that none of them ever writes nothing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from deconfound_bench.systems import SYSTEMS, read_article, sentences, write_all
-from deconfound_bench.systems.compress import compress, shorten
-from deconfound_bench.systems.rank import Tokenizer, make_document, rank
+from deconfound_bench.summarizers import SUMMARIZERS, prepare_article, split_sentences, summarize
+from deconfound_bench.summarizers.compress import compress, shorten
+from deconfound_bench.summarizers.rank import Tokenizer, make_document, rank_sentences
 
 from deconfound.errors import UsageError
 
@@ -56,62 +56,62 @@ EDGE = {
 CYCLE = ("cats", "mice", "dogs", "farmers", "rivers", "stones", "clouds", "trees", "boats", "towns", "roads", "kings")
 TIED = tuple(" ".join(CYCLE[(at + step) % 12] for step in (0, 1, 2, 3, 6, 8, 9)) for at in range(12))
 ARTICLES = {"storm": STORM, "library": LIBRARY, **EDGE}
-NAMES = [system.name for system in SYSTEMS]
-DETERMINISTIC = {system.name for system in SYSTEMS if not system.random}
+NAMES = [summarizer.name for summarizer in SUMMARIZERS]
+DETERMINISTIC = {summarizer.name for summarizer in SUMMARIZERS if not summarizer.is_stochastic}
 LIKE_SUMY = {"lexrank-3": 3, "textrank-3": 3, "lsa-5": 5, "luhn-2": 2, "kl-3": 3, "sumbasic-4": 4}
 IN_ORDER = ("lead-1", "lead-3", "lead-6", "tail-3", *LIKE_SUMY, "random-3", "window-4", "lexrank-sampled")
 
 
 @cache
 def outputs(text: str, draws: int = 3, seed: tuple[int, ...] = (5, 1)) -> dict[str, tuple[str, ...]]:
-    return dict(zip(NAMES, write_all(text, draws, seed), strict=True))
+    return dict(zip(NAMES, summarize(text, draws, seed), strict=True))
 
 
-def test_there_are_twenty_systems_with_twenty_names():
-    assert len(SYSTEMS) == len(set(NAMES)) == 20
+def test_there_are_twenty_summarizers_with_different_names():
+    assert len(SUMMARIZERS) == len(set(NAMES)) == 20
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
-    assert write_all(STORM, 4, (7, 3)) == write_all(STORM, 4, (7, 3))
-    assert write_all(STORM, 4, (7, 3)) != write_all(STORM, 4, (7, 4))
+def test_equal_seeds_give_equal_outputs_and_different_seeds_different_ones():
+    assert summarize(STORM, 4, (7, 3)) == summarize(STORM, 4, (7, 3))
+    assert summarize(STORM, 4, (7, 3)) != summarize(STORM, 4, (7, 4))
 
 
-def test_more_draws_leave_the_first_ones_alone():
+def test_more_draws_do_not_change_the_first_ones():
     few, many = outputs(STORM, draws=2), outputs(STORM, draws=5)
     assert all(many[name][:2] == few[name][:2] for name in NAMES)
 
 
 def test_rankings_do_not_depend_on_the_hash_seed_of_the_process():
-    """Equal by symmetry, the sentences of this article differ in their ratings by rounding alone."""
-    code = f"from deconfound_bench.systems.rank import rank; print(rank({TIED!r}))"
+    """By symmetry the ratings of this article's sentences differ by rounding error only."""
+    code = f"from deconfound_bench.summarizers.rank import rank_sentences; print(rank_sentences({TIED!r}))"
     env = {**os.environ, "PYTHONHASHSEED": "1"}
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
-    assert child.stdout.strip() == str(rank(TIED))
+    assert child.stdout.strip() == str(rank_sentences(TIED))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_random_systems_vary_over_draws_and_the_others_write_once(name):
-    drawn = outputs(STORM, draws=6)[name]
+def test_stochastic_summarizers_vary_over_draws_and_the_others_write_once(name):
+    versions = outputs(STORM, draws=6)[name]
     if name in DETERMINISTIC:
-        assert len(drawn) == 1
-        assert drawn == outputs(STORM, draws=6, seed=(99,))[name]
+        assert len(versions) == 1
+        assert versions == outputs(STORM, draws=6, seed=(99,))[name]
     else:
-        assert len(drawn) == 6
-        assert len(set(drawn)) > 1
+        assert len(versions) == 6
+        assert len(set(versions)) > 1
 
 
 @pytest.mark.parametrize("text", EDGE.values(), ids=EDGE.keys())
-def test_every_system_writes_something_about_every_article(text):
-    for drawn in write_all(text, 4, (0,)):
-        for output in drawn:
+def test_every_summarizer_writes_something_about_every_article(text):
+    for versions in summarize(text, 4, (0,)):
+        for output in versions:
             assert output.strip()
             assert output == " ".join(output.split())
 
 
 @pytest.mark.parametrize("name", IN_ORDER)
 @pytest.mark.parametrize("text", [STORM, LIBRARY, EDGE["long"]], ids=["storm", "library", "long"])
-def test_extractive_systems_copy_sentences_in_the_order_of_the_article(name, text):
-    parts = sentences(text)
+def test_extractive_summarizers_copy_sentences_in_the_order_of_the_article(name, text):
+    parts = split_sentences(text)
     for output in outputs(text)[name]:
         rest, at = output, 0
         while rest:
@@ -122,14 +122,14 @@ def test_extractive_systems_copy_sentences_in_the_order_of_the_article(name, tex
 @pytest.mark.parametrize("count", [1, 3, 6])
 @pytest.mark.parametrize("text", ARTICLES.values(), ids=ARTICLES.keys())
 def test_lead_is_the_first_sentences_and_tail_the_last(text, count):
-    written, parts = outputs(text), sentences(text)
+    written, parts = outputs(text), split_sentences(text)
     assert written[f"lead-{count}"] == (" ".join(parts[:count]),)
     assert written["tail-3"] == (" ".join(parts[-3:]),)
 
 
 @pytest.mark.parametrize(("name", "count"), LIKE_SUMY.items())
 @pytest.mark.parametrize("text", [STORM, LIBRARY], ids=["storm", "library"])
-def test_ranking_systems_agree_with_the_library_called_directly(name, count, text):
+def test_ranking_summarizers_agree_with_the_library_called_directly(name, count, text):
     from sumy.nlp.stemmers import Stemmer, null_stemmer
     from sumy.summarizers import kl, lex_rank, lsa, luhn, sum_basic, text_rank
     from sumy.utils import get_stop_words
@@ -144,12 +144,12 @@ def test_ranking_systems_agree_with_the_library_called_directly(name, count, tex
     }[name](null_stemmer if name == "sumbasic-4" else Stemmer("english"))
     summarizer.stop_words = get_stop_words("english")
     ratings: dict[str, float] = {}
-    document = make_document(sentences(text))
+    document = make_document(split_sentences(text))
     chosen = summarizer(
         document, lambda all_: ratings.update((str(i.sentence), i.rating) for i in all_) or all_[:count]
     )
     ours = outputs(text)[name][0]
-    if name == "lsa-5":  # ties are common there, and the library breaks them by rounding errors
+    if name == "lsa-5":  # its ties are common, and the library breaks them by rounding error
         taken = [part for part in ratings if part in ours]
         assert sorted(map(ratings.__getitem__, taken)) == pytest.approx(sorted(ratings.values())[-count:], abs=1e-9)
     else:
@@ -157,20 +157,20 @@ def test_ranking_systems_agree_with_the_library_called_directly(name, count, tex
 
 
 @pytest.mark.parametrize("text", ARTICLES.values(), ids=ARTICLES.keys())
-def test_every_ranking_names_every_sentence_once(text):
-    parts = sentences(text)
-    for ranking in rank(parts):
+def test_every_ranking_contains_every_sentence_once(text):
+    parts = split_sentences(text)
+    for ranking in rank_sentences(parts):
         assert sorted(ranking) == list(range(len(parts)))
 
 
-def test_a_tokenizer_for_sumy_splits_as_the_systems_do():
-    assert Tokenizer().to_sentences(STORM) == sentences(STORM)
+def test_the_tokenizer_for_sumy_splits_as_the_summarizers_do():
+    assert Tokenizer().to_sentences(STORM) == split_sentences(STORM)
     assert Tokenizer().to_words("Mary’s well-known U.N. aide, 42,") == ("mary’s", "well-known", "u", "n", "aide")
 
 
 @pytest.mark.parametrize("text", ARTICLES.values(), ids=ARTICLES.keys())
-def test_a_compression_is_never_longer_than_what_it_compresses(text):
-    parts = sentences(text)
+def test_compressed_sentences_are_never_longer(text):
+    parts = split_sentences(text)
     for part in parts:
         assert 0 < len(compress(part)) <= len(part)
         assert len(compress(part).split()) <= len(part.split())
@@ -181,8 +181,8 @@ def test_a_compression_is_never_longer_than_what_it_compresses(text):
 
 
 @pytest.mark.parametrize("text", ARTICLES.values(), ids=ARTICLES.keys())
-def test_compressing_systems_stay_below_what_they_compress(text):
-    article = read_article(text)
+def test_compressing_summarizers_write_no_more_than_their_sources(text):
+    article = prepare_article(text)
     luhn = article.take(sorted(article.rankings.luhn[:3]))
     assert len(outputs(text)["luhn-compressed"][0]) <= len(" ".join(luhn))
     assert len(outputs(text)["lexrank-brief"][0].split()) <= 32
@@ -212,11 +212,11 @@ def test_compressing_systems_stay_below_what_they_compress(text):
         ),
     ],
 )
-def test_compression_cuts_whole_phrases_and_leaves_a_sentence(sentence, shorter):
+def test_compression_removes_whole_phrases_and_leaves_a_sentence(sentence, shorter):
     assert compress(sentence) == shorter
 
 
-def test_shortening_cuts_at_a_comma_and_drops_what_has_none():
+def test_shortening_cuts_at_a_comma_or_omits_the_sentence():
     parts = ("One two three.", "Four five six seven, eight nine ten.", "Eleven.")
     assert shorten(parts, 20) == parts
     assert shorten(parts, 8) == ("One two three.", "Four five six seven.")
@@ -243,58 +243,58 @@ def test_shortening_cuts_at_a_comma_and_drops_what_has_none():
     ],
     ids=lambda parts: parts[0],
 )
-def test_sentences_are_cut_where_a_reader_would(expected):
-    joint = "" if expected[0].endswith("。") else " "
-    assert sentences(joint.join(expected)) == expected
+def test_sentences_are_split_where_a_reader_would(expected):
+    separator = "" if expected[0].endswith("。") else " "
+    assert split_sentences(separator.join(expected)) == expected
 
 
 def test_a_blank_line_ends_a_sentence_and_a_line_break_does_not():
-    assert sentences("A headline\n\nThe text\nruns on.\n \n") == ("A headline", "The text runs on.")
-    assert sentences(" \n\u2029\n ") == ()
+    assert split_sentences("A headline\n\nThe text\nruns on.\n \n") == ("A headline", "The text runs on.")
+    assert split_sentences(" \n\u2029\n ") == ()
 
 
-def test_noise_keeps_its_promises():
-    written, parts = outputs(STORM, draws=40), sentences(STORM)
+def test_each_kind_of_noise_changes_what_it_should():
+    written, parts = outputs(STORM, draws=40), split_sentences(STORM)
     said = set(" ".join(parts).split())
     assert all(set(output.split()) <= said for output in written["lead-stutter"])
     assert all(" ".join(parts[:5]).startswith(output) for output in written["lead-cut"])
     assert any(not output.endswith((".", "!", '"')) for output in written["lead-cut"])
     assert len({tuple(sorted(output.split())) for output in written["textrank-shuffled"]}) == 1
-    article = read_article(STORM)
+    article = prepare_article(STORM)
     for name, ranking in (("kl-filler", article.rankings.kl), ("sumbasic-strayed", article.rankings.sumbasic)):
         best = article.take(sorted(ranking[:2]))
         assert all(len(output) > len(" ".join(best)) and all(p in output for p in best) for output in written[name])
 
 
-def test_sampling_favours_what_the_ranking_puts_first():
-    """The first in the ranking is left out of three draws with probability below 0.6 ** 3 each time."""
-    article = read_article(STORM)
+def test_sampling_prefers_the_top_of_the_ranking():
+    """Three draws omit the first sentence of the ranking with probability below 0.6 ** 3."""
+    article = prepare_article(STORM)
     first, last = article.take([article.rankings.lexrank[0], article.rankings.lexrank[-1]])
-    drawn = outputs(STORM, draws=200)["lexrank-sampled"]
-    assert sum(first in output for output in drawn) > 120
-    assert sum(last in output for output in drawn) < 20
+    versions = outputs(STORM, draws=200)["lexrank-sampled"]
+    assert sum(first in output for output in versions) > 120
+    assert sum(last in output for output in versions) < 20
 
 
-def test_a_system_alone_writes_what_it_writes_in_company():
+def test_a_summarizer_run_alone_gives_the_same_output():
     at = NAMES.index("random-3")
     rng = np.random.default_rng(np.random.SeedSequence([5, 1], spawn_key=(at, 2)))
-    assert SYSTEMS[at].write(read_article(LIBRARY), rng) == outputs(LIBRARY)["random-3"][2]
+    assert SUMMARIZERS[at].write(prepare_article(LIBRARY), rng) == outputs(LIBRARY)["random-3"][2]
 
 
 def test_outputs_differ_in_wording_and_length():
     written = outputs(STORM, draws=1)
     assert len({written[name] for name in DETERMINISTIC}) == len(DETERMINISTIC)
-    lengths = {name: len(drawn[0].split()) for name, drawn in written.items()}
+    lengths = {name: len(versions[0].split()) for name, versions in written.items()}
     assert lengths["lead-1"] < lengths["lexrank-brief"] < lengths["lead-3"] < lengths["lead-6"]
 
 
-@pytest.mark.parametrize(("text", "draws", "says"), [(" \n", 1, "blank"), ("Yes.", 0, "draws")])
-def test_a_call_without_article_or_draws_is_refused(text, draws, says):
-    with pytest.raises(UsageError, match=says):
-        write_all(text, draws, (0,))
+@pytest.mark.parametrize(("text", "draws", "message"), [(" \n", 1, "blank"), ("Yes.", 0, "draws")])
+def test_a_blank_article_and_zero_draws_are_rejected(text, draws, message):
+    with pytest.raises(UsageError, match=message):
+        summarize(text, draws, (0,))
 
 
-def test_without_sumy_the_advice_names_the_extra(monkeypatch):
+def test_without_sumy_the_installation_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "sumy.models.dom", None)
-    with pytest.raises(UsageError, match=r'pip install "deconfound\[bench\]"'):
-        write_all(LIBRARY, 1, (0,))
+    with pytest.raises(UsageError, match="pip install sumy"):
+        summarize(LIBRARY, 1, (0,))
