@@ -94,15 +94,15 @@ def set_nan(scores, metric, unless):
 
 
 def test_the_winner_map_agrees_with_a_naive_search(scores):
-    found = winner_map(scores)
-    assert [win.cell for win in found.wins] == sorted(CELLS)
-    for win in found.wins:
+    result = winner_map(scores)
+    assert [win.cell for win in result.wins] == sorted(CELLS)
+    for win in result.wins:
         regret = {f: values(scores, "regret", cell=win.cell, family=f) for f in FAMILIES}
         first, second = sorted(FAMILIES, key=lambda f: statistics.fmean(regret[f].values()))[:2]
         assert (win.winner, win.runner_up) == (first, second)
         assert is_close(win.gap, naive_estimate({s: regret[second][s] - regret[first][s] for s in range(SEEDS)}))
         assert is_close(win.regret, naive_estimate(regret[first]))
-    assert len({win.winner for win in found.wins}) > 1
+    assert len({win.winner for win in result.wins}) > 1
 
 
 def test_paired_standard_errors_cancel_the_noise_that_families_share(scores):
@@ -116,19 +116,19 @@ def test_paired_standard_errors_cancel_the_noise_that_families_share(scores):
 
 
 def test_the_standings_agree_with_a_naive_count(scores):
-    found = {one.family: one for one in overall_standings(scores).standings}
+    result = {one.family: one for one in overall_standings(scores).standings}
     means = {c: {f: naive_estimate(values(scores, "regret", cell=c, family=f)).mean for f in FAMILIES} for c in CELLS}
     for family in FAMILIES:
         places = [sorted(row.values()).index(row[family]) + 1 for row in means.values()]
         excess = [100 * (row[family] - min(row.values())) / min(row.values()) for row in means.values()]
-        one = found[family]
+        one = result[family]
         assert one.wins == places.count(1)
         assert one.top3 == sum(place <= 3 for place in places)
         assert one.rank.mean == pytest.approx(statistics.fmean(places))
         assert one.excess.mean == pytest.approx(statistics.fmean(excess))
         assert is_close(one.regret, average(scores, "regret", family, CELLS))
     assert [one.rank.mean for one in overall_standings(scores).standings] == sorted(
-        one.rank.mean for one in found.values()
+        one.rank.mean for one in result.values()
     )
 
 
@@ -163,9 +163,9 @@ def test_noise_that_a_seed_has_in_every_cell_does_not_average_out():
 def test_equal_regrets_share_rank_and_win_with_a_note():
     twins = [s for s in make_scores() if s.family != "cvci"]
     twins += [replace(s, family="cvci") for s in twins if s.family == "obs-only"]
-    found = {one.family: one for one in overall_standings(twins).standings}
-    assert found["cvci"].rank == found["obs-only"].rank
-    assert found["cvci"].wins == found["obs-only"].wins > 0
+    result = {one.family: one for one in overall_standings(twins).standings}
+    assert result["cvci"].rank == result["obs-only"].rank
+    assert result["cvci"].wins == result["obs-only"].wins > 0
     assert "families with equal regret share the win" in " ".join(overall_standings(twins).notes)
     wins = [win for win in winner_map(twins).wins if win.winner == "obs-only"]
     assert wins
@@ -180,9 +180,9 @@ def test_ranks_of_many_draws_agree_with_ranks_of_each():
 
 def test_a_cell_with_zero_regret_is_omitted_from_the_excess_with_a_note(scores):
     zero = [replace(s, regret=0.0) if s.cell == CELLS[0] and s.family == "cvci" else s for s in scores]
-    found = overall_standings(zero)
-    assert all(math.isfinite(one.excess.mean) for one in found.standings)
-    assert "omits 1 cell in which the lowest regret is zero" in " ".join(found.notes)
+    result = overall_standings(zero)
+    assert all(math.isfinite(one.excess.mean) for one in result.standings)
+    assert "omits 1 cell in which the lowest regret is zero" in " ".join(result.notes)
 
 
 @pytest.mark.parametrize("axis", ["confounding", "n_log", "n_experiment", "reward"])
@@ -274,22 +274,22 @@ def test_duplicate_empty_and_mixed_scores_are_rejected(scores):
 
 def test_a_seed_with_a_nan_is_omitted_for_all_families_and_named(scores):
     damaged = set_nan(scores, "regret", lambda s: (s.cell, s.family, s.seed) != (CELLS[2], "cvci", 4))
-    found, clean = winner_map(damaged), winner_map([s for s in scores if s.seed != 4])
-    assert found.wins == clean.wins
-    assert found.seeds == SEEDS - 1
-    assert "seed 4" in winner_grid(found).note
-    assert "over 8 paired seeds" in winner_grid(found).note
+    result, clean = winner_map(damaged), winner_map([s for s in scores if s.seed != 4])
+    assert result.wins == clean.wins
+    assert result.seeds == SEEDS - 1
+    assert "seed 4" in winner_grid(result).note
+    assert "over 8 paired seeds" in winner_grid(result).note
 
 
 def test_a_family_or_cell_without_finite_values_is_omitted_and_named(scores):
     damaged = set_nan(
         scores, "rmse_model_dr", lambda s: s.family != "obs-only" and (s.cell, s.family) != (CELLS[0], "cvci")
     )
-    found = direct_vs_dr(damaged)
+    result = direct_vs_dr(damaged)
     rest = [s for s in scores if s.family != "obs-only" and s.cell != CELLS[0]]
-    assert found.rows == direct_vs_dr(rest).rows
-    assert "obs-only" in found.notes[0]
-    assert "1 cell" in found.notes[1]
+    assert result.rows == direct_vs_dr(rest).rows
+    assert "obs-only" in result.notes[0]
+    assert "1 cell" in result.notes[1]
     assert len(ranking_summary(damaged).rows) == 4
 
 
@@ -422,16 +422,16 @@ def test_the_excess_is_over_the_best_of_the_six_and_may_be_negative():
     scores = make_scores(families=(*FAMILIES, "auto"))
     scores = [replace(s, regret=s.regret / 2) if s.family == "auto" else s for s in scores]
     incomplete = [replace(s, family="grounded-linear") for s in scores if s.family == "cvci" and s.cell == CELLS[0]]
-    found = excess_over_best([*scores, *incomplete])
-    assert set(found) == {*FAMILIES, "auto"}
-    for family, estimate in found.items():
+    result = excess_over_best([*scores, *incomplete])
+    assert set(result) == {*FAMILIES, "auto"}
+    for family, estimate in result.items():
         parts = []
         for cell in CELLS:
-            means = {f: statistics.fmean(values(scores, "regret", cell=cell, family=f).values()) for f in found}
+            means = {f: statistics.fmean(values(scores, "regret", cell=cell, family=f).values()) for f in result}
             parts.append(100 * (means[family] / min(means[f] for f in FAMILIES) - 1))
         assert estimate.mean == pytest.approx(statistics.fmean(parts))
-    assert found["auto"].mean < -40
-    assert min(found[f].mean for f in FAMILIES) >= 0
+    assert result["auto"].mean < -40
+    assert min(result[f].mean for f in FAMILIES) >= 0
 
 
 def test_the_excess_table_ends_with_mean_and_worst():

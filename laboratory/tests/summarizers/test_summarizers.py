@@ -115,7 +115,7 @@ def test_extractive_summarizers_copy_sentences_in_the_order_of_the_article(name,
     for output in outputs(text)[name]:
         rest, at = output, 0
         while rest:
-            at = next(place for place in range(at, len(parts)) if rest.startswith(parts[place]))
+            at = next(number for number in range(at, len(parts)) if rest.startswith(parts[number]))
             rest, at = rest[len(parts[at]) :].lstrip(), at + 1
 
 
@@ -255,8 +255,8 @@ def test_a_blank_line_ends_a_sentence_and_a_line_break_does_not():
 
 def test_each_kind_of_noise_changes_what_it_should():
     written, parts = outputs(STORM, draws=40), split_sentences(STORM)
-    said = set(" ".join(parts).split())
-    assert all(set(output.split()) <= said for output in written["lead-stutter"])
+    words = set(" ".join(parts).split())
+    assert all(set(output.split()) <= words for output in written["lead-stutter"])
     assert all(" ".join(parts[:5]).startswith(output) for output in written["lead-cut"])
     assert any(not output.endswith((".", "!", '"')) for output in written["lead-cut"])
     assert len({tuple(sorted(output.split())) for output in written["textrank-shuffled"]}) == 1

@@ -122,17 +122,17 @@ def _nan_to_none(value: Any) -> Any:  # noqa: ANN401  (any JSON)
 def parse_families(text: str, default: Sequence[str]) -> tuple[str, ...]:
     """The families named by --families."""
     names = [name.strip() for name in text.split(",") if name.strip()]
-    known = ", ".join(FAMILIES_BY_NAME)
+    available = ", ".join(FAMILIES_BY_NAME)
     if not names:
         return tuple(default)
     if names == ["all"]:
         return tuple(FAMILIES_BY_NAME)
     if len(set(names)) < 2:
-        raise UsageError(f"--families: a benchmark compares families; name at least two of {known}.")
+        raise UsageError(f"--families: a benchmark compares families; name at least two of {available}.")
     for name in names:
         if name not in FAMILIES_BY_NAME:
             suggestion = closest(name, FAMILIES_BY_NAME) or "."
-            raise UsageError(f"--families: there is no family {quoted(name)}{suggestion} The families are {known}.")
+            raise UsageError(f"--families: there is no family {quoted(name)}{suggestion} The families are {available}.")
     return tuple(names)
 
 

@@ -54,7 +54,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
 
 
 def verdict(confirmed: int, total: int) -> str:
-    """The verdict on a claim of which ``confirmed`` of ``total`` parts are confirmed."""
+    """The verdict on a claim with ``confirmed`` of its ``total`` parts confirmed."""
     return REPRODUCED if confirmed == total else PARTLY if confirmed else NOT_REPRODUCED
 
 

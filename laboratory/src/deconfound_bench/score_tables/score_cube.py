@@ -137,8 +137,8 @@ def score_cube(scores: Sequence[Score], metrics: Sequence[str], families: Sequen
 
 def order_families(families: Iterable[str]) -> tuple[str, ...]:
     """Families in the order of the package, then unknown ones by name."""
-    known = [family.name for family in EVERY]
-    return tuple(sorted(set(families), key=lambda name: (known.index(name) if name in known else len(known), name)))
+    order = [family.name for family in EVERY]
+    return tuple(sorted(set(families), key=lambda name: (order.index(name) if name in order else len(order), name)))
 
 
 def axis_levels(cells: Iterable[Cell], axis: Axis) -> tuple[Level, ...]:

@@ -35,7 +35,7 @@ class SweepProgress:
         self._show(f"{_format_duration(self._clock() - self._start)}  {stage}{share}", force=is_new)
 
     def begin(self, total: int, loaded: int) -> None:
-        """Start counting tasks, of which ``loaded`` are already on disk."""
+        """Start counting tasks; ``loaded`` of them are already on disk."""
         self._total, self._loaded, self._finished, self._start = total, loaded, 0, self._clock()
         self._show(self._task_line(), force=True)
 
