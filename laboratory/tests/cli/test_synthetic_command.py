@@ -67,7 +67,7 @@ def test_a_killed_command_ends_in_the_same_table_when_it_is_repeated(finished_fo
     )
     command = [sys.executable, "-c", code, str(ROOT), "--workers", "2", "-o", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not list(folder.glob("tasks/*.json")) and time.monotonic() < deadline:
             time.sleep(0.005)
         process.kill()
