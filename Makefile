@@ -30,7 +30,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layering.py
+	$(BIN)/python -m pytest tests/test_layering.py laboratory/tests/test_layering.py
 
 format: setup
 	$(BIN)/ruff format .

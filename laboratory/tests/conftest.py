@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from laboratory.tests.support.fake_benchmark import Fake
-from laboratory.tests.support.grid_kinds import write_kinds
+from laboratory.tests.support.fake_benchmark import FakeBenchmark
+from laboratory.tests.support.grids import write_example_grids
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with small grids of the three kinds."""
-    where = tmp_path_factory.mktemp("grids")
-    write_kinds(where)
-    return where
+def grid_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one small grid of each kind."""
+    folder = tmp_path_factory.mktemp("grids")
+    write_example_grids(folder)
+    return folder
 
 
 @pytest.fixture
-def fake(tmp_path: Path) -> Fake:
-    """A benchmark to sweep over that keeps its diary beside the sweep."""
-    return Fake(tmp_path / "diary")
+def fake_benchmark(tmp_path: Path) -> FakeBenchmark:
+    """A benchmark for testing sweeps that records every run beside the sweep folder."""
+    return FakeBenchmark(tmp_path / "history")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where a sweep goes."""
+def sweep_folder(tmp_path: Path) -> Path:
+    """The output folder of a sweep."""
     return tmp_path / "sweep"

@@ -1,4 +1,4 @@
-"""What the pages say of the default family on seeds that played no part in its design."""
+"""The documented results of the default family on seeds that were not used in its design."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from deconfound_bench.results import read_scores
-from deconfound_bench.tables import excess_table, to_markdown
+from deconfound_bench.score_tables import excess_table, to_markdown
 
 from deconfound.cli import main
 
@@ -19,19 +19,19 @@ def scores():
     return [read_scores(path) for path in FILES]
 
 
-def test_the_committed_table_is_what_the_committed_results_say(scores):
-    """Rewrite it with `deconfound bench excess docs/held-out/*.parquet --markdown`."""
+def test_the_documented_table_is_computed_from_the_committed_results(scores):
+    """To update it, run `deconfound bench excess docs/held-out/*.parquet --markdown`."""
     assert to_markdown(excess_table(scores)) in (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 
 
-def test_the_default_is_lower_than_every_family_in_the_mean_and_at_its_worst(scores):
+def test_the_default_has_the_lowest_excess_on_average_and_in_the_worst_benchmark(scores):
     rows = {row[0]: row for row in excess_table(scores).rows}
     auto = rows.pop("auto")
     assert auto[-2].mean < min(row[-2].mean for row in rows.values())
     assert auto[-1] < min(row[-1] for row in rows.values())
 
 
-def test_the_held_out_seeds_are_those_that_are_said(scores):
+def test_the_held_out_seeds_are_the_documented_ones(scores):
     assert {one.seed for each in scores for one in each} == set(range(1000, 1030))
 
 

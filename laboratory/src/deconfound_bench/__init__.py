@@ -1,1 +1,1 @@
-"""Semi-synthetic and cached benchmarks, and the machine that runs them."""
+"""The benchmarks behind deconfound, with known or cached ground truth, and a resumable runner for them."""

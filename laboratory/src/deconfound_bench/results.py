@@ -1,4 +1,7 @@
-"""What a benchmark reports: one score a cell, seed and family, in one tidy table."""
+"""The result format of every benchmark: one score per cell, seed and family, in one tidy Parquet table.
+
+Field names of ``Cell``, ``Hyperparameters`` and the metrics of ``Score`` are column names of ``results.parquet``.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deconfound.errors import DataError, Problem
+from deconfound_bench.artifact_dir import atomic_write, canonical_json, sha256_hex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,96 +24,115 @@ class Cell:
     confounding: float
     n_log: int
     n_experiment: int
-    reward: str  # which reward map the truth comes from
+    reward: str  # the reward map that defines the truth
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Hyperparameters a family ended with; None where it has none of that name."""
+class Hyperparameters:
+    """The values a family was fitted with; None where it has no hyperparameter of that name."""
 
     penalty: float | None = None
     pooling: float | None = None
     strength: float | None = None
     basis: str | None = None
     log_penalty: float | None = None
-    mode: str | None = None  # how they were compared: "model", "sample", "holdout" or "fixed"
+    mode: str | None = None  # how candidates were compared: "model", "sample", "holdout" or "fixed"
+
+
+METRICS = ("regret", "rmse_context", "rmse_model_direct", "rmse_model_dr", "top1", "top3", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How one family did in one cell with one seed."""
+    """The metrics of one family in one cell with one seed."""
 
     benchmark: str
     cell: Cell
     seed: int
     family: str
     regret: float
-    rmse_context: float  # over (context, model) cells of the evaluation contexts
+    rmse_context: float  # over all (context, model) pairs of the evaluation contexts
     rmse_model_direct: float  # of the models' values
     rmse_model_dr: float
     top1: float
     top3: float
-    seconds: float  # the only entry that is not the same on every run
-    choice: Choice
+    seconds: float  # the only metric that differs between runs
+    hyperparameters: Hyperparameters
 
     @property
     def key(self) -> tuple[Cell, int, str]:
-        """What tells one score of a benchmark from another."""
+        """Identifies a score within its benchmark."""
         return (self.cell, self.seed, self.family)
 
+    def to_record(self) -> dict[str, Any]:
+        """The score as one flat row."""
+        metrics = {name: getattr(self, name) for name in METRICS}
+        identity = {"benchmark": self.benchmark, **asdict(self.cell), "seed": self.seed, "family": self.family}
+        return {**identity, **metrics, **asdict(self.hyperparameters)}
 
-METRICS = ("regret", "rmse_context", "rmse_model_direct", "rmse_model_dr", "top1", "top3", "seconds")
+    @classmethod
+    def from_record(cls, row: dict[str, Any]) -> Score:
+        """The inverse of ``to_record``."""
+        cell = Cell(**{field.name: row[field.name] for field in fields(Cell)})
+        hyperparameters = Hyperparameters(**{field.name: row[field.name] for field in fields(Hyperparameters)})
+        rest = {name: row[name] for name in ("benchmark", "seed", "family", *METRICS)}
+        return cls(cell=cell, hyperparameters=hyperparameters, **rest)
+
+
 COLUMNS = (
     "benchmark",
     *(field.name for field in fields(Cell)),
     "seed",
     "family",
     *METRICS,
-    *(field.name for field in fields(Choice)),
+    *(field.name for field in fields(Hyperparameters)),
 )
-INTEGERS = {"n_log", "n_experiment", "seed"}
-STRINGS = {"benchmark", "reward", "family", "basis", "mode"}
+INTEGER_COLUMNS = {"n_log", "n_experiment", "seed"}
+STRING_COLUMNS = {"benchmark", "reward", "family", "basis", "mode"}
 
 
-def schema() -> pa.Schema:
+def results_schema() -> pa.Schema:
     """Columns of ``results.parquet``, in order."""
     import pyarrow as pa
 
-    kinds = {**dict.fromkeys(INTEGERS, pa.int64()), **dict.fromkeys(STRINGS, pa.string())}
-    return pa.schema([pa.field(name, kinds.get(name, pa.float64())) for name in COLUMNS])
-
-
-def record(score: Score) -> dict[str, Any]:
-    """A score as one flat row."""
-    metrics = {name: getattr(score, name) for name in METRICS}
-    flat = {"benchmark": score.benchmark, **asdict(score.cell), "seed": score.seed, "family": score.family}
-    return {**flat, **metrics, **asdict(score.choice)}
-
-
-def score(row: dict[str, Any]) -> Score:
-    """The score that ``record`` flattened."""
-    cell = Cell(**{field.name: row[field.name] for field in fields(Cell)})
-    choice = Choice(**{field.name: row[field.name] for field in fields(Choice)})
-    plain = {name: row[name] for name in ("benchmark", "seed", "family", *METRICS)}
-    return Score(cell=cell, choice=choice, **plain)
+    types = {**dict.fromkeys(INTEGER_COLUMNS, pa.int64()), **dict.fromkeys(STRING_COLUMNS, pa.string())}
+    return pa.schema([pa.field(name, types.get(name, pa.float64())) for name in COLUMNS])
 
 
 def to_table(scores: Iterable[Score], families: Sequence[str]) -> pa.Table:
-    """Scores in one order, whatever order they were finished in: by cell, seed and place in ``families``."""
+    """Scores sorted by cell, seed and position in ``families``, so that the order of completion does not matter."""
     import pyarrow as pa
 
-    place = {family: at for at, family in enumerate(families)}
-    ordered = sorted(scores, key=lambda one: (one.cell, one.seed, place.get(one.family, len(place)), one.family))
-    rows = [record(one) for one in ordered]
-    return pa.table({name: [row[name] for row in rows] for name in COLUMNS}, schema=schema())
+    position = {family: index for index, family in enumerate(families)}
+    ordered = sorted(
+        scores, key=lambda score: (score.cell, score.seed, position.get(score.family, len(position)), score.family)
+    )
+    rows = [score.to_record() for score in ordered]
+    return pa.table({name: [row[name] for row in rows] for name in COLUMNS}, schema=results_schema())
+
+
+def write_results(path: Path, benchmark: str, constants: str, scores: Sequence[Score], families: Sequence[str]) -> None:
+    """Write the table with the benchmark's constants (JSON) as metadata; equal scores give equal bytes."""
+    metadata = {"benchmark": benchmark, "constants": constants}
+    write_parquet(path, to_table(scores, families).replace_schema_metadata(metadata))
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a table in one step, with fixed settings so that equal tables give equal bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", version="2.6")
+    atomic_write(path, sink.getvalue().to_pybytes())
 
 
 def read_scores(path: Path) -> tuple[Score, ...]:
     """The scores of a ``results.parquet``."""
-    return tuple(score(row) for row in read_rows(path, COLUMNS, "results"))
+    return tuple(Score.from_record(row) for row in read_parquet_rows(path, COLUMNS, "results"))
 
 
-def read_rows(path: Path, columns: Sequence[str], name: str) -> list[dict[str, Any]]:
+def read_parquet_rows(path: Path, columns: Sequence[str], name: str) -> list[dict[str, Any]]:
     """The rows of a table that a benchmark wrote as ``name.parquet``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -121,6 +144,24 @@ def read_rows(path: Path, columns: Sequence[str], name: str) -> list[dict[str, A
         raise DataError([Problem(str(path), what, "Run the benchmark again with the same -o.")]) from error
     missing = [column for column in columns if column not in table.column_names]
     if missing:
-        what = f"is no table of {name}: it lacks the columns {', '.join(missing)}"
-        raise DataError([Problem(str(path), what, f"Name the {name}.parquet that `deconfound bench` wrote.")])
+        what = f"is not a table of {name}: the columns {', '.join(missing)} are missing"
+        raise DataError([Problem(str(path), what, f"Pass the {name}.parquet that `deconfound bench` wrote.")])
     return list(table.select(list(columns)).to_pylist())
+
+
+def scores_digest(scores: Iterable[Score]) -> str:
+    """A hash of everything except the times, independent of the order of the scores, to compare two runs."""
+    ordered = sorted(scores, key=lambda score: score.key)
+    return sha256_hex(canonical_json([_digest_row(score) for score in ordered]))
+
+
+def _digest_row(score: Score) -> list[object]:
+    """A row with every value in the type of its column, so that confounding 1 and 1.0 are equal."""
+    row = score.to_record()
+    return [_cast(name, row[name]) for name in COLUMNS if name != "seconds"]
+
+
+def _cast(name: str, value: str | float | None) -> object:
+    if value is None or name in STRING_COLUMNS:
+        return value
+    return int(value) if name in INTEGER_COLUMNS else float(value)

@@ -1,4 +1,4 @@
-"""A benchmark out of a hash to sweep over, and what is left of a sweep: scores, runs begun, tasks finished."""
+"""A benchmark whose scores come from a hash, for testing sweeps, and helpers that inspect what a sweep has run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,25 +15,25 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-from deconfound_bench.results import Cell, Choice, Score
-from deconfound_bench.sweep import Bar, Task, digest, sweep
+from deconfound_bench.results import Cell, Hyperparameters, Score, scores_digest
+from deconfound_bench.sweep import SweepProgress, Task, run_sweep
 
 from deconfound.errors import DataError, Problem
 
 CELLS = tuple(Cell(c, n, m, "plain") for c, n, m in product((0.0, 0.9), (100, 200), (10, 20)))
 SEEDS = (0, 1, 2)
-FAMILIES = ("second", "first")  # not in the order of the alphabet
-TASKS = 4 * len(SEEDS)  # the fake groups cells by confounding and n_log
+FAMILIES = ("second", "first")  # deliberately not in alphabetical order
+TASKS = 4 * len(SEEDS)  # the benchmark groups cells by confounding and n_log
 
 
 @dataclass(frozen=True, slots=True)
-class Fake:
-    """Scores out of a hash; with a diary of what ran, a nap and a trouble to order."""
+class FakeBenchmark:
+    """Scores from a hash; it records what ran, can take a given time per task, and can fail in a given task."""
 
-    diary: Path
-    nap: float = 0.0
-    trouble: str = ""
-    where: tuple[str, int] = ("0.9-100", 1)
+    history: Path
+    task_seconds: float = 0.0
+    fault: str = ""
+    faulty_task: tuple[str, int] = ("0.9-100", 1)
     version: int = 1
     timed: bool = False
     name: str = "fake"
@@ -49,14 +50,14 @@ class Fake:
         (directory / "salt").write_text("salt")
 
     def open(self, directory: Path) -> FakeWorker:
-        if self.trouble == "open":
-            raise DataError([Problem("salt", "is spoilt", "Buy new salt.")])
-        self.diary.mkdir(exist_ok=True)
-        return FakeWorker(self, (directory / "salt").read_text(), Life(self.diary / "alive"))
+        if self.fault == "open":
+            raise DataError([Problem("salt", "is damaged", "Write it again.")])
+        self.history.mkdir(exist_ok=True)
+        return FakeWorker(self, (directory / "salt").read_text(), ProcessLock(self.history / "alive"))
 
 
-class Life:
-    """A lock held as long as its process or its owner lives; no process identifier is as sure a sign."""
+class ProcessLock:
+    """A lock held for the lifetime of a process; unlike a process id, it cannot be reused by another process."""
 
     def __init__(self, path: Path) -> None:
         self.handle = os.open(path, os.O_RDWR | os.O_CREAT)
@@ -68,58 +69,69 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class FakeWorker:
-    fake: Fake
+    benchmark: FakeBenchmark
     salt: str
-    life: Life | None
+    lock: ProcessLock | None
 
     def run(self, task: Task) -> list[Score]:
-        with (self.fake.diary / "runs").open("a") as file:
-            deaf = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-            file.write(f"{task.group} {task.seed} {os.environ.get('OPENBLAS_NUM_THREADS')} {deaf} {os.getpid()}\n")
-        if self.fake.trouble and (task.group, task.seed) == self.fake.where:
+        with (self.benchmark.history / "runs").open("a") as file:
+            blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+            threads = os.environ.get("OPENBLAS_NUM_THREADS")
+            file.write(f"{task.group} {task.seed} {threads} {blocked} {os.getpid()}\n")
+        if self.benchmark.fault and (task.group, task.seed) == self.benchmark.faulty_task:
             self.fail()
-        time.sleep(self.fake.nap)
-        scores = [self.score(cell, task.seed, family) for cell, family in task.wanted]
-        return scores[1:] if self.fake.trouble == "lazy" else scores
+        time.sleep(self.benchmark.task_seconds)
+        scores = [self.score(cell, task.seed, family) for cell, family in task.pairs]
+        return scores[1:] if self.benchmark.fault == "incomplete" else scores
 
     def fail(self) -> None:
-        if self.fake.trouble == "die":
+        if self.benchmark.fault == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.fake.trouble == "raise":
-            raise ValueError("a wheel came off")
-        if self.fake.trouble == "interrupt":
+        if self.benchmark.fault == "raise":
+            raise ValueError("division of nothing")
+        if self.benchmark.fault == "interrupt":
             raise KeyboardInterrupt
 
     def score(self, cell: Cell, seed: int, family: str) -> Score:
-        drawn = sha256(f"{self.salt} {cell} {seed} {family}".encode()).digest()
-        numbers = [int.from_bytes(drawn[i : i + 6], "big") / 3**30 for i in range(5)]
-        seconds = time.perf_counter() if self.fake.timed else 0.25
-        choice = Choice(penalty=numbers[0] / 7, mode="fixed", basis=None if seed else "linear")
-        return Score(self.fake.name, cell, seed, family, *numbers, float("nan"), seconds, choice)
+        digest = sha256(f"{self.salt} {cell} {seed} {family}".encode()).digest()
+        numbers = [int.from_bytes(digest[i : i + 6], "big") / 3**30 for i in range(5)]
+        seconds = time.perf_counter() if self.benchmark.timed else 0.25
+        hyperparameters = Hyperparameters(penalty=numbers[0] / 7, mode="fixed", basis=None if seed else "linear")
+        return Score(self.benchmark.name, cell, seed, family, *numbers, float("nan"), seconds, hyperparameters)
 
 
-def run(
-    fake: Fake,
+def run_fake_sweep(
+    benchmark: FakeBenchmark,
     folder: Path,
     workers: int = 1,
     cells: Sequence[Cell] = CELLS,
     seeds: Sequence[int] = SEEDS,
     families: Sequence[str] = FAMILIES,
 ) -> tuple[Score, ...]:
-    return sweep(fake, cells, seeds, families, folder, workers, Bar(quiet=True))
+    return run_sweep(benchmark, cells, seeds, families, folder, workers, SweepProgress(quiet=True))
 
 
-def runs(fake: Fake) -> Counter[tuple[str, int]]:
-    """How often each task was begun."""
-    lines = (fake.diary / "runs").read_text().splitlines() if (fake.diary / "runs").exists() else []
+def sweep_process(folder: str, history: str, task_seconds: str, workers: str) -> None:
+    """A sweep in its own process, for tests that stop it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run_fake_sweep(FakeBenchmark(Path(history), float(task_seconds)), Path(folder), int(workers))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def run_counts(benchmark: FakeBenchmark) -> Counter[tuple[str, int]]:
+    """How often each task was started."""
+    path = benchmark.history / "runs"
+    lines = path.read_text().splitlines() if path.exists() else []
     return Counter((line.split()[0], int(line.split()[1])) for line in lines)
 
 
-def finished(folder: Path) -> set[tuple[str, int]]:
+def finished_tasks(folder: Path) -> set[tuple[str, int]]:
     bodies = [json.loads(path.read_text())["body"] for path in (folder / "tasks").glob("*.json")]
     return {(body["group"], body["seed"]) for body in bodies}
 
 
-def expected(fake: Fake, cells: Iterable[Cell] = CELLS, seeds: Iterable[int] = SEEDS) -> str:
-    worker = FakeWorker(fake, "salt", None)
-    return digest([worker.score(*key) for key in product(cells, seeds, FAMILIES)])
+def expected_digest(benchmark: FakeBenchmark, cells: Iterable[Cell] = CELLS, seeds: Iterable[int] = SEEDS) -> str:
+    worker = FakeWorker(benchmark, "salt", None)
+    return scores_digest([worker.score(*key) for key in product(cells, seeds, FAMILIES)])

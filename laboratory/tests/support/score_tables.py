@@ -1,4 +1,4 @@
-"""Worlds in which all that the paper says is so, one for each benchmark, as scores and fits."""
+"""Scores and target fits of each benchmark in which all claims of the paper are true."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from deconfound_bench.cached.alignment import Aligned
-from deconfound_bench.coding.recipe import coding_cells
-from deconfound_bench.coding.utility import REWARDS
-from deconfound_bench.instructions.recipe import instruction_cells
-from deconfound_bench.results import Cell, Choice, Score
-from deconfound_bench.summarization.recipe import main_cells, map_cells, value_cells
+from deconfound_bench.cached.target_r2 import TargetFit
+from deconfound_bench.results import Cell, Hyperparameters, Score
+from deconfound_bench.tasks.coding.spec import coding_cells
+from deconfound_bench.tasks.coding.utility import REWARDS
+from deconfound_bench.tasks.instructions import instruction_cells
+from deconfound_bench.tasks.summarization import main_cells, value_cells, winner_map_cells
 
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 
-Figure = Callable[[Cell, str], float]
-"""A number for a family in a cell."""
+Metric = Callable[[Cell, str], float]
+"""The value of a metric for a family in a cell."""
 
 SEEDS = range(8)
 FEW_SEEDS = range(4)
 EIGHT = (*PAPER_FAMILY_NAMES, "grounded-linear", "grounded-anchor")
-MAIN, MAP, VALUE = set(main_cells()), set(map_cells()), set(value_cells())
-SUMMARIES = tuple(sorted(MAIN | MAP | VALUE))
-CODING = {reward.name: reward for reward in REWARDS}
+MAIN, WINNER_MAP, VALUE = set(main_cells()), set(winner_map_cells()), set(value_cells())
+SUMMARIZATION_CELLS = tuple(sorted(MAIN | WINNER_MAP | VALUE))
+REWARD_BY_NAME = {reward.name: reward for reward in REWARDS}
 
 
-def regret_of(cell: Cell, family: str) -> float:
-    """A world in which all that the paper says is so."""
+def synthetic_regret(cell: Cell, family: str) -> float:
+    """Regret under which the claims about the controlled validation are true."""
     if family == "exp-only":
         return 0.2 - 0.0008 * cell.n_experiment
     if family == "obs-only":
@@ -38,15 +38,15 @@ def regret_of(cell: Cell, family: str) -> float:
     return 0.16
 
 
-def make(
+def make_scores(
     cells: Iterable[Cell],
     families: Sequence[str],
     name: str,
-    regret: Figure = regret_of,
+    regret: Metric = synthetic_regret,
     dr: float = 0.05,
     seeds: Sequence[int] = SEEDS,
 ) -> tuple[Score, ...]:
-    """Scores with that regret and a little noise; doubly robust values are off by ``dr`` more than direct ones."""
+    """Scores with this regret and a little noise; doubly robust values have an RMSE larger by ``dr``."""
     rng = np.random.default_rng(0)
     noise = {seed: rng.normal(0, 0.01) for seed in seeds}
     return tuple(
@@ -62,7 +62,7 @@ def make(
             top1=0.0,
             top3=1 / 3,
             seconds=1.0,
-            choice=Choice(penalty=1.0, mode="fixed"),
+            hyperparameters=Hyperparameters(penalty=1.0, mode="fixed"),
         )
         for cell in cells
         for seed in seeds
@@ -70,8 +70,8 @@ def make(
     )
 
 
-def summary_regret(cell: Cell, family: str) -> float:
-    """A world in which all that the paper says of summaries is so."""
+def summarization_regret(cell: Cell, family: str) -> float:
+    """Regret under which the claims about summarization are true."""
     few, long, sharp = cell.n_experiment == 20, cell.n_log == 20_000, 0.03 * (cell.reward == "sharpened")
     if family == "cvci":
         return 0.05 + sharp
@@ -84,94 +84,92 @@ def summary_regret(cell: Cell, family: str) -> float:
     return {"grounded": 0.055, "grounded-anchor": 0.056, "grounded-linear": 0.06}.get(family, 0.07) + sharp
 
 
-def value_gap(cell: Cell, family: str) -> float:
-    """DR minus direct, as the paper says."""
+def dr_minus_direct(cell: Cell, family: str) -> float:
+    """As the paper reports for summarization."""
     if family == "cvci":
         return 0.02 if cell.n_experiment < 800 else -0.02
     return -0.01 if family == "obs-only" else 0.03
 
 
-def with_values(scores: Iterable[Score], gap: Figure) -> tuple[Score, ...]:
-    """The same scores with doubly robust values that are off by that much more than direct ones."""
+def with_dr_errors(scores: Iterable[Score], gap: Metric) -> tuple[Score, ...]:
+    """The same scores with an RMSE of doubly robust values that is larger by ``gap``."""
     return tuple(replace(one, rmse_model_dr=one.rmse_model_direct + gap(one.cell, one.family)) for one in scores)
 
 
 @cache
-def summaries(
-    regret: Figure = summary_regret,
-    gap: Figure = value_gap,
+def summarization_scores(
+    regret: Metric = summarization_regret,
+    gap: Metric = dr_minus_direct,
     best: str = "grounded",
     name: str = "summarization-summeval",
 ) -> tuple[Score, ...]:
-    scores = with_values(make(SUMMARIES, EIGHT, name, regret, seeds=FEW_SEEDS), gap)
+    scores = with_dr_errors(make_scores(SUMMARIZATION_CELLS, EIGHT, name, regret, seeds=FEW_SEEDS), gap)
     return tuple(replace(one, top1=float(one.family == best), top3=float(one.family == best)) for one in scores)
 
 
-def fits(table: Mapping[tuple[str, str], float], seeds: range = range(12)) -> tuple[Aligned, ...]:
-    """Fits by reward and features, with a little noise unless they are perfect."""
+def make_fits(table: Mapping[tuple[str, str], float], seeds: range = range(12)) -> tuple[TargetFit, ...]:
+    """Fits by reward and features, with a little noise unless R² is 1."""
     rng = np.random.default_rng(3)
     return tuple(
-        Aligned(reward, features, tuple(seeds), tuple(np.minimum(value + rng.normal(0, 0.001, len(seeds)), 1.0)))
+        TargetFit(reward, features, tuple(seeds), tuple(np.minimum(value + rng.normal(0, 0.001, len(seeds)), 1.0)))
         if value < 1
-        else Aligned(reward, features, tuple(seeds), (1.0,) * len(seeds))
+        else TargetFit(reward, features, tuple(seeds), (1.0,) * len(seeds))
         for (reward, features), value in table.items()
     )
 
 
-def summary_fits(proxies: float = 0.16, sharpened: float = 0.78, smooth: float = 1.0) -> tuple[Aligned, ...]:
+def summarization_fits(proxies: float = 0.16, sharpened: float = 0.78, smooth: float = 1.0) -> tuple[TargetFit, ...]:
     names = {"proxies": (proxies, proxies), "judged": (smooth, sharpened), "first judged": (0.5, 0.4)}
-    return fits(
+    return make_fits(
         {(reward, name): names[name][at] for at, reward in enumerate(("smooth", "sharpened")) for name in names}
     )
 
 
-def flat(_cell: Cell, _family: str) -> float:
+def equal_regret(_cell: Cell, _family: str) -> float:
     return 0.1
 
 
 def coding_regret(cell: Cell, family: str) -> float:
-    """A world in which all that the paper says of patches is so."""
-    reward = CODING[cell.reward]
+    """Regret under which the claims about coding are true."""
+    reward = REWARD_BY_NAME[cell.reward]
     table = {
-        "representation-exp": 0.046 + 0.045 * reward.fix,
+        "representation-exp": 0.046 + 0.045 * reward.fix_weight,
         "obs-only": 0.05,
         "cvci": 0.0505,
-        "grounded": 0.05 + 0.0495 - 0.037 * reward.weakest,
+        "grounded": 0.05 + 0.0495 - 0.037 * reward.weakest_weight,
     }
     return table.get(family, 0.2)
 
 
-def patches(regret: Figure = coding_regret) -> tuple[Score, ...]:
-    return make(coding_cells(), PAPER_FAMILY_NAMES, "coding-swe", regret)
+def coding_scores(regret: Metric = coding_regret) -> tuple[Score, ...]:
+    return make_scores(coding_cells(), PAPER_FAMILY_NAMES, "coding-swe", regret)
 
 
-def coding_fits(rise: float = 0.9) -> tuple[Aligned, ...]:
+def coding_fits(rise: float = 0.9) -> tuple[TargetFit, ...]:
     table = {
         (reward.name, name): {
-            "proxies": 0.35 - 0.26 * reward.fix,
+            "proxies": 0.35 - 0.26 * reward.fix_weight,
             "judged": 1.0,
-            "first judged": 0.01 + rise * reward.fix,
+            "first judged": 0.01 + rise * reward.fix_weight,
         }[name]
         for reward in REWARDS
         for name in ("proxies", "judged", "first judged")
     }
-    return fits(table)
+    return make_fits(table)
 
 
-def answers(
-    regret: Figure = regret_of,
-    gap: Figure = lambda _cell, family: -0.02 if family == "obs-only" else 0.05,
+def instruction_scores(
+    regret: Metric = synthetic_regret,
+    gap: Metric = lambda _cell, family: -0.02 if family == "obs-only" else 0.05,
 ) -> tuple[Score, ...]:
-    return with_values(make(instruction_cells(), PAPER_FAMILY_NAMES, "instructions-alpacaeval", regret), gap)
+    return with_dr_errors(make_scores(instruction_cells(), PAPER_FAMILY_NAMES, "instructions-alpacaeval", regret), gap)
 
 
-def chat_regret(cell: Cell, family: str) -> float:
-    """All that is asked of the instructions is so."""
-    return 0.12 - 0.0002 * (cell.n_experiment == 20) if family == "cvci" else _chat(cell, family)
-
-
-def _chat(cell: Cell, family: str) -> float:
+def instruction_regret(cell: Cell, family: str) -> float:
+    """Regret under which the claims tested on instructions are true."""
     few = cell.n_experiment == 20
+    if family == "cvci":
+        return 0.12 - 0.0002 * few
     if family in ("exp-only", "representation-exp"):
         return 0.2 if few else 0.11 if family == "exp-only" else 0.15
     return 0.122 + 0.03 * cell.confounding if family == "obs-only" else 0.16

@@ -1,1 +1,1 @@
-"""Benchmarks on a cached grid of real outputs: every model's output on every context, judged once."""
+"""Benchmarks on a cached grid of real outputs; users, their choices and the sampling of rows are simulated."""

@@ -1,97 +1,91 @@
-"""A cached benchmark as the sweep runner sees it; the grids and their users differ, the rest is the same."""
+"""A cached benchmark as the sweep runs it; tasks differ in their grid, users and rewards only."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from deconfound_bench.cached.contests import HELD_OUT, CachedRing
-from deconfound_bench.cached.pool import BUCKETS, load_cached_pool, make_cached_pool
-from deconfound_bench.cached.pool import VERSION as POOL_VERSION
-from deconfound_bench.cached.world import FAR, World
-from deconfound_bench.contenders import contender
-from deconfound_bench.contest import compete
-from deconfound_bench.entries import FOLDS
+from deconfound_bench.artifact_dir import is_current, sha256_hex
+from deconfound_bench.cached.draws import HELD_OUT_SHARE, CachedSampler
+from deconfound_bench.cached.environment import CLIP_SD, Environment
+from deconfound_bench.cached.pool import BUCKETS, POOL_VERSION, build_cached_pool, load_cached_pool
 from deconfound_bench.grid import Grid
-from deconfound_bench.kept import is_kept
+from deconfound_bench.replication import FOLDS, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.sweep import Progress, Task
 
-VERSION = 4
+PROTOCOL_VERSION = 4  # results of different versions are not mixed
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """How a grid becomes a world, and every number that decides it."""
+class BenchmarkSpec:
+    """How a grid becomes an environment, and every constant involved."""
 
     name: str
     read: Callable[[Path], Grid]
-    world: Callable[[Grid], World]
-    numbers: str  # canonical JSON of its constants
+    environment: Callable[[Grid], Environment]
+    constants: str  # canonical JSON of the task's own constants
     proxies: int
-    longest_log: int
-    longest_experiment: int
+    max_log_rows: int
+    max_experiment_rows: int
 
 
 @dataclass(frozen=True, slots=True)
-class Cached:
-    """One recipe on one grid."""
+class CachedBenchmark:
+    """One task on one grid."""
 
-    recipe: Recipe
+    spec: BenchmarkSpec
     grid: Path
     grid_digest: str
-    pool: Path  # where the grid in numbers is kept
+    pool: Path  # folder of the saved arrays
 
     @property
     def name(self) -> str:
-        """What its scores are filed under."""
-        return self.recipe.name
+        """The value of the ``benchmark`` column."""
+        return self.spec.name
 
     @property
     def constants(self) -> str:
-        """Canonical JSON of all that decides the numbers."""
-        recipe = self.recipe
-        listed = {
-            "benchmark": recipe.name,
-            "version": VERSION,
+        """Canonical JSON of everything that determines the results. The keys are a file format."""
+        spec = self.spec
+        document = {
+            "benchmark": spec.name,
+            "version": PROTOCOL_VERSION,
             "grid": self.grid_digest,
             "buckets": BUCKETS,
-            "held_out": HELD_OUT,
-            "proxies": recipe.proxies,
-            "proxies_cut": FAR,
+            "held_out": HELD_OUT_SHARE,
+            "proxies": spec.proxies,
+            "proxies_cut": CLIP_SD,
             "folds": FOLDS,
-            "longest_log": recipe.longest_log,
-            "longest_experiment": recipe.longest_experiment,
-            **json.loads(recipe.numbers),
+            "longest_log": spec.max_log_rows,
+            "longest_experiment": spec.max_experiment_rows,
+            **json.loads(spec.constants),
         }
-        return json.dumps(listed, sort_keys=True)
+        return json.dumps(document, sort_keys=True)
 
     def group(self, cell: Cell) -> str:
-        """One draw of contexts, users and models serves all rewards and sizes of the experiment."""
+        """All rewards and experiment sizes share one draw of contexts, users and models."""
         return f"confounding {cell.confounding:g}, {cell.n_log} log rows"
 
-    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
-        """Make the pool, unless it is kept already."""
-        digest = hashlib.sha256(self.constants.encode()).hexdigest()
-        if is_kept(self.pool, POOL_VERSION, digest):
+    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has its own folder)
+        """Build the pool, unless it is already saved."""
+        digest = sha256_hex(self.constants)
+        if is_current(self.pool, POOL_VERSION, digest):
             return
         progress("reading the grid", 0.0)
-        grid = self.recipe.read(self.grid)
-        progress("looking at the outputs", 0.0)
-        world = self.recipe.world(grid)
-        progress("hashing and multiplying", 0.0)
-        make_cached_pool(grid, world, self.recipe.proxies).save(self.pool, digest)
+        grid = self.spec.read(self.grid)
+        progress("computing statistics of the outputs", 0.0)
+        environment = self.spec.environment(grid)
+        progress("hashing texts and computing inner products", 0.0)
+        build_cached_pool(grid, environment, self.spec.proxies).save(self.pool, digest)
 
     def open(self, directory: Path) -> CachedWorker:  # noqa: ARG002
-        """Map the pool."""
-        recipe = self.recipe
-        return CachedWorker(
-            recipe.name, CachedRing(load_cached_pool(self.pool), recipe.longest_log, recipe.longest_experiment)
-        )
+        """Memory-map the pool."""
+        sampler = CachedSampler(load_cached_pool(self.pool), self.spec.max_log_rows, self.spec.max_experiment_rows)
+        return CachedWorker(self.spec.name, sampler)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +93,21 @@ class CachedWorker:
     """The benchmark in one process."""
 
     name: str
-    ring: CachedRing
+    sampler: CachedSampler
 
     def run(self, task: Task) -> Sequence[Score]:
-        """Let the families compete, draw by draw and size by size of the experiment."""
+        """Draw one replication per log and reward, and score the families at each experiment size."""
         scores = []
-        cells = sorted({cell for cell, _ in task.wanted}, key=lambda cell: (_draw(cell), cell))
-        for _, sizes in groupby(cells, key=_draw):
-            contest = None
+        cells = sorted({cell for cell, _ in task.pairs}, key=lambda cell: (_without_size(cell), cell))
+        for _, sizes in groupby(cells, key=_without_size):
+            replication = None
             for cell in sizes:
-                contest = contest or self.ring.contest(cell, task.seed)
-                contenders = [contender(family, cell) for wanted, family in task.wanted if wanted == cell]
-                marks = compete(contest, contenders, cell.n_experiment, task.seed)
-                scores += [mark.score(self.name, cell, task.seed) for mark in marks]
+                replication = replication or self.sampler.replication(cell, task.seed)
+                candidates = [candidate_for(family, cell) for other, family in task.pairs if other == cell]
+                scores += score_candidates(replication, candidates, self.name, cell, task.seed)
         return scores
 
 
-def _draw(cell: Cell) -> Cell:
-    """What its contest depends on: experiments of all sizes are the start of one."""
+def _without_size(cell: Cell) -> Cell:
+    """Cells that differ in the experiment size only share a replication: a smaller experiment is its start."""
     return replace(cell, n_experiment=0)

@@ -1,4 +1,7 @@
-"""Draw logs and experiments from a cached grid; everything that may be paired is."""
+"""Draw logs and experiments from a cached grid.
+
+The draws of one seed are paired: cells share contexts, users and noise wherever their settings allow it.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv
 
-from deconfound.design import FloatArray, IntArray
-from deconfound_bench.cached.world import World
+from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
+from deconfound_bench.batch_prediction import ReplayFeatures
+from deconfound_bench.cached.environment import Environment
+from deconfound_bench.cached.pool import CachedPool
+from deconfound_bench.replication import Replication, Truth
 from deconfound_bench.results import Cell
+
+HELD_OUT_SHARE = 0.2  # of the contexts
+MIN_BETA_MEAN = 1e-6  # a beta distribution needs a mean strictly between 0 and 1
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """Contexts of one seed: outcomes are drawn on some and the reward is judged on the others."""
+class ContextSplit:
+    """Contexts of one seed: log and experiment are drawn from ``train``, rewards are evaluated on ``test``."""
 
     train: IntArray
     test: IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledRows:
     """Rows of a log or an experiment."""
 
     context: IntArray
@@ -29,43 +38,88 @@ class Drawn:
     outcome: FloatArray
 
 
-def split(contexts: int, share: float, seed: int) -> Split:
+def split_contexts(contexts: int, held_out_share: float, seed: int) -> ContextSplit:
     """Hold out a share of the contexts."""
-    # Not [seed, 0]: numpy takes it for plain ``seed``, from which the folds are cut.
+    # Not [seed, 0]: numpy treats it as plain ``seed``, which also determines the folds.
     order = np.random.default_rng([seed, 3]).permutation(contexts)
-    held = max(1, round(share * contexts))
-    return Split(np.sort(order[held:]), np.sort(order[:held]))
+    held_out = max(1, round(held_out_share * contexts))
+    return ContextSplit(np.sort(order[held_out:]), np.sort(order[:held_out]))
 
 
-def draw_log(world: World, cell: Cell, train: IntArray, longest: int, seed: int) -> Drawn:
-    """Routed use under the cell's reward and confounding; a shorter log is the start of a longer one."""
+def draw_log(environment: Environment, cell: Cell, train: IntArray, max_rows: int, seed: int) -> SampledRows:
+    """A routed log under the cell's reward and confounding; a shorter log is the start of a longer one."""
     rows, reward = cell.n_log, cell.reward
     rng = np.random.default_rng([seed, 1])
-    context = rng.choice(train, size=longest)
-    user = rng.integers(world.liking[reward].shape[2], size=longest)
-    policy = world.router.probabilities(cell.confounding)[context, user]
-    model = world.router.choose(policy, rng)
-    outcome = _outcomes(world, reward, context, model, user, rng)
-    return Drawn(context[:rows], model[:rows], outcome[:rows])
+    context = rng.choice(train, size=max_rows)
+    user = rng.integers(environment.expected_outcome[reward].shape[2], size=max_rows)
+    policy = environment.router.probabilities(cell.confounding)[context, user]
+    model = environment.router.choose(policy, rng)
+    outcome = _draw_outcomes(environment, reward, context, model, user, rng)
+    return SampledRows(context[:rows], model[:rows], outcome[:rows])
 
 
-def draw_experiment(world: World, reward: str, train: IntArray, rows: int, seed: int) -> Drawn:
+def draw_experiment(environment: Environment, reward: str, train: IntArray, rows: int, seed: int) -> SampledRows:
     """``rows`` of uniform randomization."""
     rng = np.random.default_rng([seed, 2])
     context = rng.choice(train, size=rows)
-    user = rng.integers(world.liking[reward].shape[2], size=rows)
-    model = rng.integers(len(world.models), size=rows)
-    return Drawn(context, model, _outcomes(world, reward, context, model, user, rng))
+    user = rng.integers(environment.expected_outcome[reward].shape[2], size=rows)
+    model = rng.integers(len(environment.models), size=rows)
+    return SampledRows(context, model, _draw_outcomes(environment, reward, context, model, user, rng))
 
 
-def _outcomes(
-    world: World, reward: str, context: IntArray, model: IntArray, user: IntArray, rng: np.random.Generator
+def _draw_outcomes(
+    environment: Environment,
+    reward: str,
+    context: IntArray,
+    model: IntArray,
+    user: IntArray,
+    rng: np.random.Generator,
 ) -> FloatArray:
-    liking = world.liking[reward][context, model, user]
-    if world.precision is None:
-        return liking
-    # A beta distribution has no mass to place at the very ends; its mean is kept a hair inside.
-    inside = np.clip(liking, 1e-6, 1.0 - 1e-6)
-    # By inversion, so that rewards share their luck row by row.
-    luck = rng.random(len(liking))
-    return np.asarray(betaincinv(inside * world.precision, (1.0 - inside) * world.precision, luck))
+    mean = environment.expected_outcome[reward][context, model, user]
+    if environment.precision is None:
+        return mean
+    mean = np.clip(mean, MIN_BETA_MEAN, 1.0 - MIN_BETA_MEAN)
+    # By inversion, so that all rewards share their noise row by row.
+    uniform = rng.random(len(mean))
+    return np.asarray(betaincinv(mean * environment.precision, (1.0 - mean) * environment.precision, uniform))
+
+
+@dataclass(frozen=True, slots=True)
+class CachedSampler:
+    """Draws replications from a cached pool."""
+
+    pool: CachedPool
+    max_log_rows: int
+    max_experiment_rows: int
+
+    def replication(self, cell: Cell, seed: int) -> Replication:
+        """Split the contexts, draw both sources from the training part, and take the truth from the test part."""
+        pool, environment = self.pool, self.pool.environment
+        contexts = split_contexts(environment.n_contexts, HELD_OUT_SHARE, seed)
+        log = draw_log(environment, cell, contexts.train, self.max_log_rows, seed)
+        experiment = draw_experiment(environment, cell.reward, contexts.train, self.max_experiment_rows, seed)
+        q = environment.target(cell.reward)[contexts.test]
+        experiment_row = pool.row[experiment.context, experiment.model]
+        return Replication(
+            environment.models,
+            self._log_rows(log),
+            Rows(
+                pool.store.rows(experiment_row),
+                pool.psi[experiment_row],
+                experiment.outcome,
+                experiment.model,
+                context=experiment.context,
+            ),
+            experiment_row,
+            ReplayFeatures(pool.store.coordinates, pool.psi, pool.row[:, :, None]),
+            ReplayFeatures(pool.store.coordinates, pool.psi, pool.row[contexts.test][:, :, None]),
+            Truth(q, q.mean(axis=0)),
+        )
+
+    def _log_rows(self, log: SampledRows) -> Rows:
+        """One weighted row per distinct output."""
+        pool = self.pool
+        row, inverse, count = np.unique(pool.row[log.context, log.model], return_inverse=True, return_counts=True)
+        outcome = np.bincount(inverse, weights=log.outcome) / count
+        model = unanimous_code(log.model, inverse)
+        return Rows(pool.store.rows(row), pool.psi[row], outcome, model, count.astype(np.float64))

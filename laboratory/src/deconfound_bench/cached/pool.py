@@ -1,4 +1,4 @@
-"""A cached grid in numbers: made once, kept, and mapped into every worker."""
+"""The grid as arrays: built once, saved, and memory-mapped by every worker."""
 
 from __future__ import annotations
 
@@ -9,83 +9,102 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.linalg import one_blas_thread
-from deconfound_bench.cached.router import Router, Routing
-from deconfound_bench.cached.world import World, compress
+from deconfound_bench.artifact_dir import atomic_directory, read_manifest, write_manifest
+from deconfound_bench.cached.environment import Environment, pca_proxies
+from deconfound_bench.cached.router import Router, RouterConstants
 from deconfound_bench.gram_rows import GramStore, gram_store_by_cholesky
 from deconfound_bench.grid import Grid
-from deconfound_bench.kept import appearing, tell, told
-from deconfound_bench.outputs import hash_pairs
+from deconfound_bench.hashed_pairs import hash_pairs
 
-VERSION = 1
-BUCKETS = 2**18
+POOL_VERSION = 2  # of the files in the folder
+BUCKETS = 2**18  # of the hashed text
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPool:
-    """Features and proxies of every distinct output, and the world around them."""
+    """Features and proxies of every distinct output, and the environment around them."""
 
     store: GramStore
-    row: IntArray  # (contexts, models) into the store
+    row: IntArray  # (contexts, models), row numbers of the store
     psi: FloatArray  # (rows, proxies)
-    world: World
+    environment: Environment
 
     def save(self, directory: Path, digest: str) -> None:
-        """Write a folder that appears whole or not at all."""
-        with appearing(directory) as made:
-            np.save(made / "kernel.npy", self.store.kernel)
-            np.save(made / "coordinates.npy", self.store.coordinates)
-            world, router = self.world, self.world.router
+        """Save to a folder that is either complete or absent."""
+        with atomic_directory(directory) as folder:
+            np.save(folder / "kernel.npy", self.store.kernel)
+            np.save(folder / "coordinates.npy", self.store.coordinates)
+            environment, router = self.environment, self.environment.router
             np.savez(
-                made / "world.npz",
+                folder / "environment.npz",
                 row=self.row,
                 psi=self.psi,
-                judged=world.judged,
-                auxiliary=world.auxiliary,
+                components=environment.components,
+                statistics=environment.statistics,
                 features=router.features,
-                context=router.context,
+                context_weights=router.context_weights,
                 affinity=router.affinity,
                 cost=router.cost,
-                liking=np.stack(list(world.liking.values())),
+                expected_outcome=np.stack(list(environment.expected_outcome.values())),
             )
-            about = {"version": VERSION, "digest": digest, "models": world.models, "precision": world.precision}
-            tell(made, {**about, "rewards": list(world.liking), "routing": asdict(router.routing)})
+            manifest = {
+                "version": POOL_VERSION,
+                "digest": digest,
+                "models": environment.models,
+                "precision": environment.precision,
+                "rewards": list(environment.expected_outcome),
+                "router": asdict(router.constants),
+            }
+            write_manifest(folder, manifest)
 
 
-def make_cached_pool(grid: Grid, world: World, proxies: int) -> CachedPool:
-    """Hash every distinct pair of context and output, multiply them out, compress what can be seen of them."""
-    row, outputs, context = _distinct(grid)
+def build_cached_pool(grid: Grid, environment: Environment, proxies: int) -> CachedPool:
+    """Hash every distinct (context, output) pair, compute all inner products, and compress the statistics."""
+    row, outputs, context = _distinct_outputs(grid)
     with one_blas_thread():
         pairs = hash_pairs(grid.contexts, outputs, context, BUCKETS)
         store = gram_store_by_cholesky(pairs.kernel(pairs))
-    psi = compress(world.auxiliary, proxies)
-    first = np.empty(len(outputs), dtype=np.int64)
-    first[row.ravel()[::-1]] = np.arange(row.size)[::-1]  # the first cell with each output
-    return CachedPool(store, row, psi[first], world)
+    psi = pca_proxies(environment.statistics, proxies)
+    first_cell = np.empty(len(outputs), dtype=np.int64)
+    first_cell[row.ravel()[::-1]] = np.arange(row.size)[::-1]
+    return CachedPool(store, row, psi[first_cell], environment)
 
 
-def _distinct(grid: Grid) -> tuple[IntArray, list[str], IntArray]:
-    """Number outputs; equal texts on one context are one row, whichever models wrote them."""
+def _distinct_outputs(grid: Grid) -> tuple[IntArray, list[str], IntArray]:
+    """Number the outputs; equal texts on one context share a row, whichever models wrote them."""
     row = np.empty((len(grid.contexts), len(grid.models)), dtype=np.int64)
     outputs: list[str] = []
     context: list[int] = []
-    for number, written in enumerate(grid.outputs):
-        places: dict[str, int] = {}
-        for model, output in enumerate(written):
-            if output not in places:
-                places[output] = len(outputs)
-                outputs.append(output)
+    for number, texts in enumerate(grid.outputs):
+        row_of_text: dict[str, int] = {}
+        for model, text in enumerate(texts):
+            if text not in row_of_text:
+                row_of_text[text] = len(outputs)
+                outputs.append(text)
                 context.append(number)
-            row[number, model] = places[output]
+            row[number, model] = row_of_text[text]
     return row, outputs, np.array(context, dtype=np.int64)
 
 
 def load_cached_pool(directory: Path) -> CachedPool:
-    """The pool, its large arrays mapped so that workers share one copy."""
+    """Load a saved pool; its large arrays are memory-mapped so that workers share one copy."""
     kernel, coordinates = (np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates"))
-    about = told(directory)
-    with np.load(directory / "world.npz") as held:
-        parts = dict(held)
-    router = Router(parts["features"], parts["context"], parts["affinity"], parts["cost"], Routing(**about["routing"]))
-    liking = dict(zip(about["rewards"], parts["liking"], strict=True))
-    world = World(tuple(about["models"]), liking, parts["judged"], parts["auxiliary"], router, about["precision"])
-    return CachedPool(GramStore(coordinates, kernel), parts["row"], parts["psi"], world)
+    manifest = read_manifest(directory)
+    with np.load(directory / "environment.npz") as stored:
+        arrays = dict(stored)
+    router = Router(
+        arrays["features"],
+        arrays["context_weights"],
+        arrays["affinity"],
+        arrays["cost"],
+        RouterConstants(**manifest["router"]),
+    )
+    environment = Environment(
+        tuple(manifest["models"]),
+        dict(zip(manifest["rewards"], arrays["expected_outcome"], strict=True)),
+        arrays["components"],
+        arrays["statistics"],
+        router,
+        manifest["precision"],
+    )
+    return CachedPool(GramStore(coordinates, kernel), arrays["row"], arrays["psi"], environment)

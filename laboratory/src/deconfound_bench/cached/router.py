@@ -1,10 +1,10 @@
-"""How the log of a cached benchmark chooses its models.
+"""The router that chooses the models of a simulated log.
 
-    logit_a(x, u) = <context_a, f(x)> - cost_weight * cost_a + confounding * <affinity_a, u>
+    logit_a(x, u) = <context_weights_a, f(x)> - cost_weight * cost_a + confounding * <affinity_a, u>
     p(a | x, u)   = (1 - mixing) * softmax_a + mixing / models
 
-A decision first draws a slate of a few models, uniformly, and then chooses from it with probabilities proportional to
-p: not every model is on offer to everyone.
+Each decision first draws a slate of a few models uniformly, and then chooses among them with probabilities
+proportional to p, so that not every model is available in every decision.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from deconfound.design import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Routing:
-    """Constants of the choice."""
+class RouterConstants:
+    """Constants of the router; the field names are stored with the results."""
 
-    strength: float = 1.0  # standard deviation of the logits that come from the context
-    affinity: float = 2.0  # and of those that come from the user, at confounding 1
+    strength: float = 1.0  # standard deviation of the logits due to the context
+    affinity: float = 2.0  # standard deviation of the logits due to the user, at confounding 1
     cost_weight: float = 0.5
     mixing: float = 0.05
     slate: int = 5
@@ -29,41 +29,43 @@ class Routing:
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """The fixed part of the choice; confounding says how much of the user's affinity enters."""
+    """The fixed part of the router; ``confounding`` scales the effect of the user."""
 
-    features: FloatArray  # (contexts, f) of the contexts, standardised
-    context: FloatArray  # (models, f)
+    features: FloatArray  # (contexts, f), standardized
+    context_weights: FloatArray  # (models, f)
     affinity: FloatArray  # (models, user types)
-    cost: FloatArray  # (models,) in [0, 1]
-    routing: Routing
+    cost: FloatArray  # (models,), in [0, 1]
+    constants: RouterConstants
 
     def probabilities(self, confounding: float) -> FloatArray:
         """p(a | x, u) as (contexts, user types, models), before the slate."""
-        article = self.features @ self.context.T - self.routing.cost_weight * self.cost
-        logits = article[:, None, :] + confounding * self.affinity.T[None, :, :]
+        by_context = self.features @ self.context_weights.T - self.constants.cost_weight * self.cost
+        logits = by_context[:, None, :] + confounding * self.affinity.T[None, :, :]
         odds = np.exp(logits - logits.max(axis=2, keepdims=True))
         softmax = odds / odds.sum(axis=2, keepdims=True)
-        return np.asarray((1.0 - self.routing.mixing) * softmax + self.routing.mixing / softmax.shape[2])
+        return np.asarray((1.0 - self.constants.mixing) * softmax + self.constants.mixing / softmax.shape[2])
 
     def choose(self, policy: FloatArray, rng: np.random.Generator) -> IntArray:
-        """One model a row of probabilities (n, models): by slate, then from it.
+        """One model per row of probabilities (n, models): draw the slate, then choose from it.
 
-        Luck is drawn for every model whatever the policy, so that two policies on the same generator differ only where
-        they would choose differently.
+        The number of random draws does not depend on the policy, so two policies with the same generator differ only
+        where they lead to different choices.
         """
         rows, models = policy.shape
-        offered = np.argsort(rng.random((rows, models)), axis=1)[:, : self.routing.slate]
-        weight = np.take_along_axis(policy, offered, axis=1)
-        running = np.cumsum(weight, axis=1)
-        luck = np.asarray(rng.random(rows))[:, None]
-        at = np.minimum((running < luck * running[:, -1:]).sum(axis=1), offered.shape[1] - 1)
-        return np.asarray(offered[np.arange(rows), at], dtype=np.int64)
+        slate = np.argsort(rng.random((rows, models)), axis=1)[:, : self.constants.slate]
+        weight = np.take_along_axis(policy, slate, axis=1)
+        cumulative = np.cumsum(weight, axis=1)
+        uniform = np.asarray(rng.random(rows))[:, None]
+        position = np.minimum((cumulative < uniform * cumulative[:, -1:]).sum(axis=1), slate.shape[1] - 1)
+        return np.asarray(slate[np.arange(rows), position], dtype=np.int64)
 
 
-def make_router(features: FloatArray, cost: FloatArray, users: int, routing: Routing, seed: int) -> Router:
-    """Draw the router's directions for contexts with these features and models with these costs."""
+def make_router(
+    features: FloatArray, cost: FloatArray, user_types: int, constants: RouterConstants, seed: int
+) -> Router:
+    """Draw the weights of a router for contexts with these features and models with these costs."""
     rng = np.random.default_rng([seed, 11])
     shape = (len(cost), features.shape[1])
-    context = routing.strength * rng.standard_normal(shape) / np.sqrt(features.shape[1])
-    affinity = routing.affinity * rng.standard_normal((len(cost), users))
-    return Router(features, context, affinity, cost, routing)
+    context_weights = constants.strength * rng.standard_normal(shape) / np.sqrt(features.shape[1])
+    affinity = constants.affinity * rng.standard_normal((len(cost), user_types))
+    return Router(features, context_weights, affinity, cost, constants)

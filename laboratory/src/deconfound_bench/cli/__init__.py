@@ -1,4 +1,4 @@
-"""The command `deconfound bench`: argument parsing and where output goes."""
+"""The command `deconfound bench`."""
 
 from deconfound_bench.cli.main import main
 

@@ -1,8 +1,8 @@
-"""Grids of real outputs: every model on every context, written and judged once."""
+"""Grids of real outputs: every model's output on every context, with its judged components."""
 
 from __future__ import annotations
 
-from deconfound_bench.grid.grid import Grid, signed
-from deconfound_bench.grid.reading import read_grid
+from deconfound_bench.grid.grid import Grid, with_digest
+from deconfound_bench.grid.read import read_grid
 
-__all__ = ["Grid", "read_grid", "signed"]
+__all__ = ["Grid", "read_grid", "with_digest"]

@@ -1,4 +1,4 @@
-"""A full grid of contexts and models, and the digest by which it is known."""
+"""A complete grid of contexts and models, and the digest that identifies its content."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from deconfound.design import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """What every model wrote on every context, and how each output was judged.
+    """Every model's output on every context, and the judged components of each output.
 
-    Two grids are the same where their digests are. ``dropped`` holds one sentence for each thing left out, ``notes``
-    one for each thing that is kept and may surprise.
+    Two grids with the same digest have the same content. ``omissions`` has one sentence per omitted column or group of
+    contexts, ``notes`` one per unusual property of the data that is used.
     """
 
     name: str
@@ -25,42 +25,43 @@ class Grid:
     models: tuple[str, ...]  # sorted
     outputs: tuple[tuple[str, ...], ...]  # [context][model]
     components: Mapping[str, FloatArray]  # each (contexts, models)
-    extras: Mapping[str, tuple[str, ...]]  # each (contexts,); "" where nothing was given
+    context_columns: Mapping[str, tuple[str, ...]]  # further text columns, each (contexts,); "" where missing
     digest: str
-    dropped: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def signed(grid: Grid) -> Grid:
-    """Give a grid the SHA-256 of its content, which neither file format nor order of rows and columns changes."""
+def with_digest(grid: Grid) -> Grid:
+    """The grid with the SHA-256 of its content, independent of the file format and the order of rows and columns."""
     total = hashlib.sha256()
-    for part in _parts(grid):
-        # Each part tells its length first: no text can move from one field to its neighbour unseen.
+    for part in _digest_parts(grid):
+        # Each part is preceded by its length, so that moving text between neighbouring fields changes the digest.
         total.update(len(part).to_bytes(8, "little"))
         total.update(part)
     return replace(grid, digest=total.hexdigest())
 
 
-def _parts(grid: Grid) -> Iterable[bytes]:
-    yield from _written("name", [grid.name])
-    yield from _written("context ids", grid.context_ids)
-    yield from _written("contexts", grid.contexts)
-    yield from _written("models", grid.models)
-    for line in grid.outputs:
-        yield from _written("outputs", line)
+def _digest_parts(grid: Grid) -> Iterable[bytes]:
+    # The titles are part of the digest and must not change.
+    yield from _encode_texts("name", [grid.name])
+    yield from _encode_texts("context ids", grid.context_ids)
+    yield from _encode_texts("contexts", grid.contexts)
+    yield from _encode_texts("models", grid.models)
+    for row in grid.outputs:
+        yield from _encode_texts("outputs", row)
     for name in sorted(grid.components):
-        yield from _written("component", [name])
-        yield _bits(grid.components[name])
-    for name in sorted(grid.extras):
-        yield from _written("extra", [name, *grid.extras[name]])
+        yield from _encode_texts("component", [name])
+        yield _encode_numbers(grid.components[name])
+    for name in sorted(grid.context_columns):
+        yield from _encode_texts("extra", [name, *grid.context_columns[name]])
 
 
-def _written(title: str, texts: Iterable[str]) -> Iterable[bytes]:
+def _encode_texts(title: str, texts: Iterable[str]) -> Iterable[bytes]:
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     yield f"{title} {len(encoded)}".encode()
     yield from encoded
 
 
-def _bits(values: FloatArray) -> bytes:
-    """Write numbers so that equal ones have equal bytes: one zero, one NaN, one byte order."""
+def _encode_numbers(values: FloatArray) -> bytes:
+    """Equal numbers give equal bytes: one zero, one NaN, one byte order."""
     return np.where(np.isnan(values), np.nan, values + 0.0).astype("<f8").tobytes()

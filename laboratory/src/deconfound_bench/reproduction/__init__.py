@@ -1,5 +1,5 @@
-"""The paper's figures and ours, side by side."""
+"""The page docs/reproduction.md: the paper's figures beside ours."""
 
-from deconfound_bench.reproduction.document import reproduction
+from deconfound_bench.reproduction.page import reproduction_page
 
-__all__ = ["reproduction"]
+__all__ = ["reproduction_page"]

@@ -1,24 +1,29 @@
-"""Run a benchmark's cells, seeds and families in parallel, and go on after any interruption."""
+"""Run a benchmark's cells, seeds and families in parallel, and resume after any interruption."""
 
 from __future__ import annotations
 
-from deconfound_bench.sweep.bar import Bar
-from deconfound_bench.sweep.parent import end_with_parent
-from deconfound_bench.sweep.run import sweep
-from deconfound_bench.sweep.selection import select
-from deconfound_bench.sweep.table import digest
-from deconfound_bench.sweep.task import Benchmark, Only, Progress, SweepError, Task, Worker
+from deconfound_bench.sweep.processes import end_with_parent
+from deconfound_bench.sweep.progress import SweepProgress
+from deconfound_bench.sweep.request import (
+    Benchmark,
+    FamilyFilter,
+    Progress,
+    SweepError,
+    Task,
+    Worker,
+    filter_cells,
+)
+from deconfound_bench.sweep.run import run_sweep
 
 __all__ = [
-    "Bar",
     "Benchmark",
-    "Only",
+    "FamilyFilter",
     "Progress",
     "SweepError",
+    "SweepProgress",
     "Task",
     "Worker",
-    "digest",
     "end_with_parent",
-    "select",
-    "sweep",
+    "filter_cells",
+    "run_sweep",
 ]

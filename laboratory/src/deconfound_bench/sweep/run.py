@@ -1,4 +1,4 @@
-"""Run a benchmark: find out what is missing, run it, write the table."""
+"""Run a sweep: determine what is missing, run it, write the table."""
 
 from __future__ import annotations
 
@@ -6,65 +6,62 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deconfound.errors import UsageError
-from deconfound_bench.results import Cell, Score
-from deconfound_bench.sweep.bar import Bar
-from deconfound_bench.sweep.folder import Folder, opened
-from deconfound_bench.sweep.pool import Work, run_tasks
-from deconfound_bench.sweep.table import write_results
-from deconfound_bench.sweep.task import Benchmark, Only, SweepError, Task, asked, tasks_for
+from deconfound.linalg import one_blas_thread
+from deconfound_bench.results import Cell, Score, write_results
+from deconfound_bench.sweep.folder import SweepFolder, locked_folder
+from deconfound_bench.sweep.processes import TaskBatch, run_tasks
+from deconfound_bench.sweep.progress import SweepProgress
+from deconfound_bench.sweep.request import Benchmark, FamilyFilter, SweepError, Task, make_request, split_into_tasks
 
 
-def sweep(
+def run_sweep(
     benchmark: Benchmark,
     cells: Sequence[Cell],
     seeds: Sequence[int],
     families: Sequence[str],
     directory: Path,
     workers: int,
-    progress: Bar,
+    progress: SweepProgress,
     *,
-    only: Only | None = None,
+    family_filter: FamilyFilter | None = None,
 ) -> tuple[Score, ...]:
-    """Score every family in every cell with every seed, and leave the table in ``directory``.
+    """Score every family in every cell with every seed, and write the table to ``directory``.
 
-    ``only`` may leave some families out of some cells.
-
-    Scores that an earlier sweep left there are not computed again. The numbers, times apart, are the same for any
-    number of workers and any number of interruptions. One worker runs in this process.
+    ``family_filter`` may exclude families from some cells. Scores saved there by an earlier sweep are reused. Apart
+    from the times, the results do not depend on the number of workers or on interruptions. A single worker runs in
+    this process.
     """
     if workers < 1:
         raise UsageError(f"--workers must be at least 1, not {workers}.")
-    ask = asked(cells, seeds, families, only)
-    with opened(directory, benchmark, progress.say) as folder:
-        tasks = tasks_for(benchmark, ask, folder.known)
-        total = len(tasks_for(benchmark, ask, ()))
+    request = make_request(cells, seeds, families, family_filter)
+    with locked_folder(directory, benchmark, progress.message) as folder:
+        tasks = split_into_tasks(benchmark, request, folder.scores)
+        total = len(split_into_tasks(benchmark, request, ()))
         if tasks:
-            _run(folder, Work(benchmark, folder.shared, tasks, workers), total, progress)
-        scores = tuple(folder.known[key] for key in ask.keys)
-        write_results(folder.results, benchmark, scores, ask.families)
+            _run(folder, TaskBatch(benchmark, folder.shared, tasks, workers), total, progress)
+        scores = tuple(folder.scores[key] for key in request.keys)
+        write_results(folder.results, benchmark.name, benchmark.constants, scores, request.families)
     return scores
 
 
-def _run(folder: Folder, work: Work, total: int, progress: Bar) -> None:
-    from deconfound.linalg import one_blas_thread
+def _run(folder: SweepFolder, batch: TaskBatch, total: int, progress: SweepProgress) -> None:
+    def save(task: Task, scores: str) -> None:
+        folder.save(task, scores)
+        progress.finish_task()
 
-    def keep(task: Task, scores: str) -> None:
-        folder.keep(task, scores)
-        progress.tick()
-
-    advice = f"Finished work is kept in {folder.path}; run the same command again to go on."
+    advice = f"Finished tasks are saved in {folder.path}; run the same command again to continue."
     try:
-        # Several BLAS threads add up in another order than one, and the workers have one.
+        # Several BLAS threads would add up in a different order than one, and each worker has one.
         with one_blas_thread():
-            work.benchmark.prepare(work.shared, progress)
-            progress.begin(total, total - len(work.tasks))
-            run_tasks(work, keep, progress.pulse)
+            batch.benchmark.prepare(batch.shared, progress)
+            progress.begin(total, total - len(batch.tasks))
+            run_tasks(batch, save, progress.heartbeat)
     except KeyboardInterrupt:
-        progress.say(f"Stopped. {advice}")
+        progress.message(f"Stopped. {advice}")
         raise
     except SweepError as error:
         if error.trace:
-            progress.say(error.trace)
+            progress.message(error.trace)
         raise SweepError(f"{error} {advice}", error.trace) from error
     finally:
         progress.clear()

@@ -1,1 +1,1 @@
-"""The controlled validation: real programs on news-like articles, with a known law of liking."""
+"""The controlled validation: real summarization programs on articles, with a known data-generating process."""

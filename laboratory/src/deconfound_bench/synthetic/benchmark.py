@@ -1,74 +1,78 @@
-"""The controlled validation as the sweep runner sees it."""
+"""The controlled validation as the sweep runs it."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from deconfound.errors import UsageError
+from deconfound.reward import Cvci, ExpOnly, Family, ObsOnly, RepresentationExp
 from deconfound_bench.articles import Corpus, make_articles, read_articles
-from deconfound_bench.contenders import contender
-from deconfound_bench.contest import compete
-from deconfound_bench.entries import FOLDS
-from deconfound_bench.kept import is_kept
+from deconfound_bench.artifact_dir import is_current, sha256_hex
+from deconfound_bench.replication import FOLDS, Candidate, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
+from deconfound_bench.summarizers import SUMMARIZERS
 from deconfound_bench.sweep import Progress, Task
-from deconfound_bench.synthetic.constants import EDITION, UNDERFIT, UNDERFITTED, Constants
-from deconfound_bench.synthetic.contests import LABEL_PENALTY, Ring
-from deconfound_bench.synthetic.making import make_pool
-from deconfound_bench.synthetic.pool import VERSION as POOL_VERSION
-from deconfound_bench.synthetic.pool import load_pool
-from deconfound_bench.synthetic.targeted import underfitted
-from deconfound_bench.systems import SYSTEMS
+from deconfound_bench.synthetic.constants import CORPUS_VERSION, UNDERFIT_PENALTY, UNDERFIT_REWARD, Constants
+from deconfound_bench.synthetic.draws import LABEL_PENALTY, SyntheticSampler
+from deconfound_bench.synthetic.pool import POOL_VERSION, build_pool, load_pool
 
-VERSION = 4  # of the protocol; results of another version are not mixed with these
-NOT_IN_THE_POOL = ("noise", "label_noise", "longest_log", "longest_experiment")
+PROTOCOL_VERSION = 4  # results of different versions are not mixed
+CONSTANTS_WITHOUT_EFFECT_ON_THE_POOL = ("noise", "label_noise", "longest_log", "longest_experiment")
+TARGETED_FAMILIES = (ExpOnly.name, ObsOnly.name, RepresentationExp.name, Cvci.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Synthetic:
+class SyntheticBenchmark:
     """One set of constants on one set of articles."""
 
     name: str
     setting: Constants
-    pool: Path  # where the texts in numbers are kept
+    pool: Path  # folder of the saved arrays
     articles: Path | None  # None for the built-in ones
     articles_digest: str
-    workers: int  # that may write summaries
+    workers: int  # processes that write summaries
 
     @property
     def constants(self) -> str:
-        """Canonical JSON of all that decides the numbers."""
-        listed = {
+        """Canonical JSON of everything that determines the results. The keys are a file format."""
+        document = {
             "benchmark": self.name,
-            "version": VERSION,
+            "version": PROTOCOL_VERSION,
             "articles": self.articles_digest,
-            "models": [system.name for system in SYSTEMS],
+            "models": [summarizer.name for summarizer in SUMMARIZERS],
             "label_penalty": LABEL_PENALTY,
-            "underfit": UNDERFIT,
+            "underfit": UNDERFIT_PENALTY,
             "folds": FOLDS,
             **asdict(self.setting),
         }
-        return json.dumps(listed, sort_keys=True)
+        return json.dumps(document, sort_keys=True)
 
     def group(self, cell: Cell) -> str:
-        """One log serves all sizes of the experiment."""
+        """All experiment sizes share one log."""
         return f"confounding {cell.confounding:g}, {cell.n_log} log rows"
 
-    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has a folder of its own)
-        """Make the pool, unless it is kept already."""
-        digest = self._pool_digest()
-        if is_kept(self.pool, POOL_VERSION, digest):
+    def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has its own folder)
+        """Build the pool, unless it is already saved."""
+        digest = self.pool_digest()
+        if is_current(self.pool, POOL_VERSION, digest):
             return
-        progress("reading articles" if self.articles else "writing articles", 0.0)
-        make_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
+        progress("reading articles" if self.articles else "generating articles", 0.0)
+        build_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
 
     def open(self, directory: Path) -> SyntheticWorker:  # noqa: ARG002
-        """Map the pool and work out the truth."""
-        ring = Ring.of(load_pool(self.pool), self.setting, tuple(system.name for system in SYSTEMS))
-        return SyntheticWorker(self.name, ring)
+        """Memory-map the pool and compute the truth."""
+        models = tuple(summarizer.name for summarizer in SUMMARIZERS)
+        return SyntheticWorker(self.name, SyntheticSampler.from_pool(load_pool(self.pool), self.setting, models))
+
+    def pool_digest(self) -> str:
+        """Hash of what determines the pool: settings that differ only in noise and sizes share one."""
+        inputs = {**asdict(self.setting), "articles": self.articles_digest, "version": PROTOCOL_VERSION}
+        for name in CONSTANTS_WITHOUT_EFFECT_ON_THE_POOL:
+            del inputs[name]
+        return sha256_hex(json.dumps(inputs, sort_keys=True))
 
     def _corpus(self) -> Corpus:
         sizes = self.setting.sizes
@@ -76,17 +80,10 @@ class Synthetic:
             return read_articles(self.articles)
         return make_articles(sizes.contexts + sizes.truth + sizes.evaluation + sizes.embedding, self.setting.seed)
 
-    def _pool_digest(self) -> str:
-        """Of what the pool depends on: the same texts serve laws that differ in their noise alone."""
-        told = {**asdict(self.setting), "articles": self.articles_digest, "version": VERSION}
-        for name in NOT_IN_THE_POOL:
-            del told[name]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
-
-def articles_digest(corpus: Corpus | None) -> str:
-    """What names the articles in the constants: the edition of the built-in ones, or the digest of a file's."""
-    return f"built-in, edition {EDITION}" if corpus is None else corpus.digest
+def corpus_digest(corpus: Corpus | None) -> str:
+    """What identifies the articles in the constants: the version of the built-in ones, or the digest of a file's."""
+    return f"built-in, edition {CORPUS_VERSION}" if corpus is None else corpus.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +91,28 @@ class SyntheticWorker:
     """The benchmark in one process."""
 
     name: str
-    ring: Ring
+    sampler: SyntheticSampler
 
     def run(self, task: Task) -> Sequence[Score]:
-        """Draw the log of the task once and let the families compete at each size of the experiment."""
-        cells = sorted({cell for cell, _ in task.wanted})
-        contest = self.ring.contest(cells[0].confounding, cells[0].n_log, task.seed)
+        """Draw the log of the task once and score the families at each experiment size."""
+        cells = sorted({cell for cell, _ in task.pairs})
+        replication = self.sampler.replication(cells[0].confounding, cells[0].n_log, task.seed)
         scores = []
         for cell in cells:
-            enter = underfitted if cell.reward == UNDERFITTED else contender
-            contenders = [enter(family, cell) for wanted, family in task.wanted if wanted == cell]
-            marks = compete(contest, contenders, cell.n_experiment, task.seed)
-            scores += [mark.score(self.name, cell, task.seed) for mark in marks]
+            make_candidate = underfit_candidate if cell.reward == UNDERFIT_REWARD else candidate_for
+            candidates = [make_candidate(family, cell) for other, family in task.pairs if other == cell]
+            scores += score_candidates(replication, candidates, self.name, cell, task.seed)
         return scores
+
+
+def underfit_candidate(name: str, cell: Cell) -> Candidate:
+    """A family of the targeted regime: one large penalty per row, nothing tuned."""
+    fixed: dict[str, Family] = {
+        ExpOnly.name: ExpOnly(UNDERFIT_PENALTY * cell.n_experiment),
+        ObsOnly.name: ObsOnly(UNDERFIT_PENALTY * cell.n_log),
+        RepresentationExp.name: RepresentationExp(UNDERFIT_PENALTY * cell.n_experiment),
+        Cvci.name: Cvci(0.5, UNDERFIT_PENALTY),
+    }
+    if name not in fixed:
+        raise UsageError(f"The targeted regime compares {', '.join(fixed)}; {name} has no underfitted version.")
+    return Candidate(fixed[name], (fixed[name],))

@@ -1,0 +1,48 @@
+"""Pairs of context and output as hashed text, and their inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from deconfound.design import FloatArray, IntArray, csr_inner_products
+from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.tokenize import tokenize_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPairs:
+    """phi of (context, output) pairs, stored as two parts: phi_i = contexts[context_i] + outputs_i.
+
+    Many outputs share a context, so products with the long context part are computed once per context.
+    """
+
+    contexts: sparse.csr_matrix  # (contexts, buckets)
+    outputs: sparse.csr_matrix  # (pairs, buckets)
+    context: IntArray  # (pairs,)
+
+    def phi(self) -> sparse.csr_matrix:
+        """The features of all pairs as one sparse matrix."""
+        return sparse.csr_matrix(self.contexts[self.context] + self.outputs)
+
+    def kernel(self, other: HashedPairs) -> FloatArray:
+        """Inner products (pairs, other pairs); cross terms are nonzero where hashed columns collide."""
+        product = csr_inner_products(self.outputs, other.outputs)
+        product += csr_inner_products(self.contexts, other.contexts)[np.ix_(self.context, other.context)]
+        product += csr_inner_products(self.contexts, other.outputs)[self.context]
+        product += csr_inner_products(self.outputs, other.contexts)[:, other.context]
+        return product
+
+
+def hash_pairs(contexts: Sequence[str], outputs: Sequence[str], context: IntArray, buckets: int) -> HashedPairs:
+    """Hash each context and each output once."""
+    texts = tokenize_pairs(contexts, outputs, context, np.arange(len(outputs)))
+    hashes = word_hashes(texts.vocabulary)
+    return HashedPairs(
+        hash_texts(texts.context_tokens, hashes, "context", buckets),
+        hash_texts(texts.output_tokens, hashes, "output", buckets),
+        context,
+    )

@@ -1,1 +1,0 @@
-"""The paper's cached summarization benchmark, on judged summaries of news articles."""

@@ -1,0 +1,1 @@
+"""The three tasks with cached outputs: summarization, coding and instructions."""
