@@ -1,4 +1,7 @@
 # The same commands for a person and for CI. `make demo` and `make test` install what they need.
+# Numerical code runs BLAS on one thread; so do the plain twins in the tests, which are slower on several.
+export OPENBLAS_NUM_THREADS := 1
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

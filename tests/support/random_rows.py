@@ -45,7 +45,7 @@ def make(shape: Shape, seed: int = 0) -> Pair:
     phi = rng.standard_normal((shape.unique, shape.features))
     if shape.sparse:
         phi *= rng.random(phi.shape) < 0.2
-    psi = rng.standard_normal((shape.unique, shape.require_psi())) + phi[:, :1]
+    psi = rng.standard_normal((shape.unique, shape.proxies)) + phi[:, :1]
     level = 0.5 + shape.spread * np.tanh(phi[:, :3].sum(axis=1))
     pool = Rows(sparse.csr_matrix(phi) if shape.sparse else phi, psi=psi, context=np.arange(shape.unique) // 3)
     log = _draw(pool, level + shape.spread * 0.5 * np.sign(psi[:, 0]), shape.log, shape, rng)
@@ -54,7 +54,7 @@ def make(shape: Shape, seed: int = 0) -> Pair:
     return Pair(
         log if shape.weighted else replace(log, weight=None),
         experiment if shape.weighted else replace(experiment, weight=None),
-        Rows(sparse.csr_matrix(fresh) if shape.sparse else fresh, psi=rng.standard_normal((20, shape.require_psi()))),
+        Rows(sparse.csr_matrix(fresh) if shape.sparse else fresh, psi=rng.standard_normal((20, shape.proxies))),
     )
 
 
