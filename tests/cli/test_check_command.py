@@ -20,7 +20,7 @@ def arguments(study: Study, folder: Path) -> list[str]:
     words = []
     for table in (study.log, study.experiment, study.replay):
         path = folder / f"{table.role}.parquet"
-        pq.write_table(table.table, path)
+        pq.write_table(table.arrow, path)
         words += [f"--{table.role}", str(path)]
     return ["check", "-q", *words]
 

@@ -18,7 +18,7 @@ def files(tmp_path_factory) -> dict[str, str]:
     paths = {}
     for table in (study.log, study.experiment, study.replay):
         paths[table.role] = str(folder / f"{table.role}.parquet")
-        pq.write_table(table.table, paths[table.role])
+        pq.write_table(table.arrow, paths[table.role])
     return paths
 
 

@@ -35,7 +35,7 @@ def columns_study():
     }
     rated = pa.table({**columns, "outcome": np.linspace(0, 1, 12)})
     replay = pa.table({**columns, "draw": np.zeros(12, dtype=np.int64)})
-    return Study.build(Log(rated, "log"), Experiment(rated, "experiment"), Replay(replay, "replay"))
+    return Study.from_tables(Log(rated, "log"), Experiment(rated, "experiment"), Replay(replay, "replay"))
 
 
 def test_columns_of_contexts_are_those_that_no_output_changes():
@@ -46,9 +46,9 @@ def test_columns_of_contexts_are_those_that_no_output_changes():
 def test_without_text_contexts_are_described_by_means_over_all_models():
     """A row's own feature may be its output's; only what all models share on a context may count."""
     study = columns_study()
-    means = mean_by_context(study.replay.table, ("feature_a",)).to_pylist()
+    means = mean_by_context(study.replay.arrow, ("feature_a",)).to_pylist()
     assert {row["context_id"]: row["feature_a"] for row in means} == {f"c{i}": i + 5.0 for i in range(6)}
-    (block,) = context_blocks(study, study.experiment.table, 0)
+    (block,) = context_blocks(study, study.experiment.arrow, 0)
     np.testing.assert_allclose(block[::2], block[1::2])  # rows of one context, different models
     assert (block**2).sum(axis=1).mean() == pytest.approx(1.0)
 

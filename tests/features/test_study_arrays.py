@@ -10,7 +10,7 @@ import deconfound as dc
 from deconfound.design import UNKNOWN_MODEL
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import ReplayArrays, StudyArrays
-from deconfound.features.tokenize import MAX_TEXT
+from deconfound.features.tokenize import MAX_CHARACTERS
 
 SPEC = FeatureSpec(buckets=64)
 
@@ -96,14 +96,14 @@ def test_the_replay_counts_draws_by_context_and_model() -> None:
 
 def test_a_later_replay_is_encoded_with_the_studys_models() -> None:
     study = load()
-    later = dc.Replay(study.replay.table, "later")
+    later = dc.Replay(study.replay.arrow, "later")
     only_b = ReplayArrays.from_replay(later, ("b",), arrays(study).featurizer)
     assert only_b.n_models == 1
     assert only_b.rows(0.0).draw_counts().tolist() == [[1.0]] * 3
 
 
 def test_texts_longer_than_what_is_read_are_a_finding_of_the_study() -> None:
-    long = "word " * (MAX_TEXT // 5 + 1)
+    long = "word " * (MAX_CHARACTERS // 5 + 1)
     study = load(replay=table([*REPLAY[:-1], ("c3", "b", long)]))
     (finding,) = arrays(study).findings
     assert finding.check == "long texts"

@@ -34,8 +34,8 @@ def load_log(good, kind=pa.Table.from_pylist):
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_iso_times_become_seconds_in_every_format(tmp_path, ending):
     study = load(**write_study(tmp_path, with_times(ISO), ending))
-    assert study.log.table["time"].to_numpy() == pytest.approx(SECONDS + 3600.0 * np.arange(12))
-    assert "time" not in study.experiment.table.column_names
+    assert study.log.arrow["time"].to_numpy() == pytest.approx(SECONDS + 3600.0 * np.arange(12))
+    assert "time" not in study.experiment.arrow.column_names
 
 
 @pytest.mark.parametrize("kind", [pa.Table.from_pylist, pd.DataFrame, pl.DataFrame])
@@ -72,7 +72,7 @@ def test_a_time_without_zone_is_the_same_on_every_machine(monkeypatch):
 
 def test_a_timestamp_is_found_by_its_alias():
     log = load_log(with_times(ISO, "timestamp"))
-    assert "time" in log.table.column_names
+    assert "time" in log.arrow.column_names
     assert any('"timestamp"' in finding.details.message for finding in log.findings if finding.check == "columns")
 
 

@@ -72,14 +72,14 @@ def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Ar
 
 
 def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
-    sources = [(dense(source.phi), source.require_outcome(), source.weights) for source in (log, experiment)]
+    sources = [(dense(source.phi), source.require_outcome(), source.weight_or_ones) for source in (log, experiment)]
     return clip(line(_pooled(c, *sources), dense(rows.phi)))
 
 
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
     sources = [
-        (source.require_psi(), source.require_outcome() - base(source), source.weights) for source in (log, experiment)
+        (source.require_psi(), source.require_outcome() - base(source), source.weight_or_ones) for source in (log, experiment)
     ]
     return clip(base(rows) + line(_pooled(c, *sources), rows.require_psi()))
 
@@ -168,7 +168,7 @@ def tuned_losses(
         for k, cut in enumerate(cuts):
             held_out = experiment.take(cut.held_out)
             error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.require_outcome()
-            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weights)
+            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weight_or_ones)
     return np.asarray(losses.mean(axis=1))
 
 
@@ -178,6 +178,6 @@ def model_loss(error: Array, held_out: Rows) -> float:
     total = 0.0
     for model in set(held_out.model.tolist()):
         mine = held_out.model == model
-        weight = held_out.weights[mine]
+        weight = held_out.weight_or_ones[mine]
         total += weight.sum() * float(np.average(error[mine], weights=weight)) ** 2
     return total / held_out.count
