@@ -14,7 +14,7 @@ def log_bias_text(log_bias: LogBias) -> str:
     """How far the raw averages of the log can be trusted."""
     if log_bias.verdict == "cannot tell":
         return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
-    sentences = [*_bias_sentences(log_bias)]
+    sentences = _bias_sentences(log_bias)
     missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
     if missing:
         sentences.append(f"No bias could be estimated for {join_names(missing)}.")
