@@ -103,8 +103,8 @@ def demo(contexts: int) -> Draw:
     )
 
     def draw(number: int) -> tuple[Study, pa.Table | None]:
-        made = make_demo(10_000 * contexts + number, sizes=sizes)
-        return load(log=made.log, experiment=made.experiment, replay=made.replay), None
+        tables = make_demo(10_000 * contexts + number, sizes=sizes)
+        return load(log=tables.log, experiment=tables.experiment, replay=tables.replay), None
 
     return draw
 
