@@ -33,7 +33,7 @@ LEVEL = 0.95
 STRICT_P = 0.004  # 0.05 over twelve tests: p-values must be valid out there, too
 SMALL = Design(experiment=60, log=120, extra=20, recurring=20, models=3)
 TEXT = Design(experiment=120, log=240, extra=30, recurring=30, models=3, draws=2)
-CONTEXTS = Design(experiment=100, log=150, extra=100, recurring=10, models=2)
+CONTEXTS = Design(experiment=100, log=150, extra=100, recurring=0, replayed=0.0, models=2, rows_per_person=1)
 
 Draw = Callable[[int], tuple[Study, pa.Table | None]]
 """Makes the study with the given number, and a target if there is one."""
@@ -115,7 +115,7 @@ def clean_kinds() -> list[CleanKind]:
         CleanKind("all columns", generated(0, full), 300),
         CleanKind("all columns, propensity by row", generated(1, replace(full, assignment="by row")), 100),
         CleanKind("all columns, assigned by person", generated(2, replace(full, assignment="by person")), 100),
-        CleanKind("all columns, generous log", generated(6, replace(full, log_generosity=0.5)), 100),
+        CleanKind("all columns, generous log", generated(6, replace(full, log_generosity=1.0)), 100),
         CleanKind("all columns, yes or no", generated(3, replace(full, steps=2)), 100),
         CleanKind("all columns, 60 rows, 3 models", generated(4, SMALL), 300),
         CleanKind("feature columns instead of text", generated(5, replace(full, text=False)), 100),
@@ -195,7 +195,7 @@ def violated_kinds() -> list[ViolatedKind]:
             "A4 output mechanism",
             "output mechanism",
             "half of the log's outputs name their user",
-            TEXT,
+            replace(TEXT, log=150, replayed=1.0),
             Violation(personal=0.5),
         ),
         ViolatedKind("A5 contexts of the log", "contexts of the log", moved, CONTEXTS, Violation(log_moved=0.75)),
