@@ -39,6 +39,7 @@ class Design:
     rows_per_person: int = 2
     target: int = 120
     assignment: Literal["uniform", "by row", "by person"] = "uniform"
+    log_generosity: float = 0.0  # how much more generous the log's people are, in standard deviations
     steps: int = 0  # values of the outcome's scale; 0 for a continuous one
     text: bool = True  # else feature_* columns of contexts and outputs
 
@@ -170,6 +171,7 @@ def make_log(
 ) -> Source:
     rows = design.log
     person, state, time = make_people(rows, design.rows_per_person, rng)
+    state = state + design.log_generosity
     odds = GENEROSITY * state[:, None] * np.linspace(-1.0, 1.0, design.models)
     model = (odds + rng.gumbel(size=odds.shape)).argmax(axis=1)
     own = make_contexts(rows, violation.log_moved, rng)

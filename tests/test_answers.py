@@ -202,9 +202,8 @@ def test_a_broken_assumption_stands_above_the_answer(demo, result, tmp_path):
     broken = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=empty))
     assert broken.summary().startswith("Assumption check failed: A2 (replay fidelity).\n")
     broken.to_html(tmp_path / "page.html")
-    assert "<h1>Assumption check failed: A2 (replay fidelity).</h1>" in (tmp_path / "page.html").read_text(
-        encoding="utf-8"
-    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>Assumption check failed: A2 (replay fidelity).</h1>" in page
     assert "check failed" not in result.summary()
     assert comparison([broken]).startswith("Assumption check failed: A2 (replay fidelity).\n")
     assert "check failed" not in comparison([result])

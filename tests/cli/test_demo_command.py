@@ -9,7 +9,6 @@ from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from deconfound.report.wrapping import MAX_COLUMNS
 from tests.support.commands import SMALL
 
 

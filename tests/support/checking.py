@@ -44,7 +44,7 @@ def make_study(
     for name, change in (("log", log), ("experiment", experiment), ("replay", replay)):
         if change is not None:
             change(tables[name])
-    return load(**{name: pa.Table.from_pylist(held) for name, held in tables.items()})
+    return load(**{name: pa.Table.from_pylist(rows_of) for name, rows_of in tables.items()})
 
 
 def _row(rng: np.random.Generator, name: str, model: int) -> Row:

@@ -79,7 +79,8 @@ def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     base = f_obs(log, c.log_penalty)
     sources = [
-        (source.require_psi(), source.require_outcome() - base(source), source.weight_or_ones) for source in (log, experiment)
+        (source.require_psi(), source.require_outcome() - base(source), source.weight_or_ones)
+        for source in (log, experiment)
     ]
     return clip(base(rows) + line(_pooled(c, *sources), rows.require_psi()))
 
@@ -168,7 +169,9 @@ def tuned_losses(
         for k, cut in enumerate(cuts):
             held_out = experiment.take(cut.held_out)
             error = predict(candidate, log, experiment.take(cut.train), held_out) - held_out.require_outcome()
-            losses[i, k] = model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weight_or_ones)
+            losses[i, k] = (
+                model_loss(error, held_out) if by_model else np.average(error**2, weights=held_out.weight_or_ones)
+            )
     return np.asarray(losses.mean(axis=1))
 
 
