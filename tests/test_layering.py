@@ -6,12 +6,15 @@ import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import deconfound
+from tools.architecture import PICTURE, draw
+from tools.import_graph import first_cycle, imports, module_edges, modules, room
 
 SOURCE = Path(deconfound.__file__).parent
 
@@ -24,29 +27,28 @@ RANKS = (
     {"reward"},
     {"tune", "value", "metrics"},
     {"surface_share", "decide"},
-    {"crossfit", "diagnose"},
+    {"crossfit"},
+    {"diagnose"},
     {"result"},
     {"evaluation", "plan"},
     {"report"},
     {"demo"},
     {"cli"},
 )
-"""Every unit imports only from the rows above its own; a new module has to be placed here."""
+"""Every room imports only rooms of the lines above its own; a new room has to be placed here."""
 
-SIBLINGS: set[tuple[str, str]] = set()
-"""Within one row: who may import whom."""
-
-LAZY_IMPORTS = {
-    ("value.log_bias", "report.decision_text"),
-    ("decide.routing", "report.decision_text"),
-    ("result", "report.text"),
-    ("result", "report.document"),
-    ("result", "report.html"),
-    ("result", "report.persistence"),
+RENDERING = {
+    "deconfound.result": "deconfound.report",
+    "deconfound.findings": "deconfound.report.findings_text",
+    "deconfound.value.log_bias": "deconfound.report.decision_text",
+    "deconfound.decide.routing": "deconfound.report.decision_text",
 }
-"""Renderers that a result may import against the order, inside a function only."""
+"""Data that offers its own text: these modules import the renderer inside a method, and nothing else upward."""
 
-FACADE = {"__init__", "__main__"}  # they offer the package to the outside and are imported by nobody inside
+FACADE = {
+    "deconfound",
+    "deconfound.__main__",
+}  # they offer the package to the outside and are imported by nothing inside
 HEAVY = {"sklearn", "pandas", "polars", "matplotlib"}
 PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 LATE = ("sklearn", "pandas", "polars", "scipy", "pyarrow", "matplotlib")
@@ -54,25 +56,41 @@ LATE = ("sklearn", "pandas", "polars", "scipy", "pyarrow", "matplotlib")
 RANK = {unit: rank for rank, units in enumerate(RANKS) for unit in units}
 
 
-def files(root: Path = SOURCE) -> list[Path]:
-    return sorted(root.rglob("*.py"))
+def renders(importer: str, imported: str, deferred: bool) -> bool:
+    """Whether this is the one kind of import that may go upward."""
+    return deferred and importer in RENDERING and imported.startswith(RENDERING[importer])
 
 
-def unit_of(path: Path, root: Path) -> str:
-    """Top-level module or package that a file belongs to."""
-    return path.relative_to(root).with_suffix("").parts[0]
+def wrong_ways(root: Path) -> list[str]:
+    """Imports against the order of the ranks, and rooms that have no rank."""
+    unknown = {room(name) for name in modules(root)} - RANK.keys() - {"__main__", root.name}
+    wrong = [f"{name} has no place in RANKS" for name in sorted(unknown)]
+    for path in modules(root).values():
+        for found in imports(path, root):
+            importer = found.importer.replace(root.name, "deconfound", 1)
+            outside = not found.imported.startswith("deconfound.") or found.imported == "deconfound.__version__"
+            if importer in FACADE or outside or renders(importer, found.imported, found.deferred):
+                continue
+            mine, other = room(importer), found.imported.split(".")[1]
+            if other != mine and RANK.get(other, 99) >= RANK.get(mine, 0):
+                wrong.append(f"{path.relative_to(root)}:{found.line} imports {found.imported}")
+    return wrong
 
 
-def imported(tree: ast.AST, path: Path, root: Path) -> Iterator[tuple[str, int]]:
-    """Absolute dotted names a file imports anywhere, also inside functions, with their lines."""
-    package = ["deconfound", *path.relative_to(root).parent.parts]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            start = package[: len(package) - node.level + 1] if node.level else []
-            base = ".".join([*start, *([node.module] if node.module else [])])
-            yield from ((f"{base}.{alias.name}", node.lineno) for alias in node.names)
+def circles(root: Path) -> list[str]:
+    """Modules that import each other in a circle, deferred imports included."""
+    return first_cycle(
+        pair
+        for pair, found in module_edges(root).items()
+        if pair[0] not in FACADE and pair[1] not in FACADE
+        if not all(renders(one.importer, one.imported, one.deferred) for one in found)
+    )
+
+
+def repeated_names(root: Path) -> list[str]:
+    """Module names that two rooms use; a reader who looks for a file by name should find one."""
+    counts = Counter(path.stem for path in modules(root).values() if path.stem not in ("__init__", "__main__"))
+    return sorted(name for name, count in counts.items() if count > 1)
 
 
 def at_import_time(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -89,42 +107,10 @@ def at_import_time(tree: ast.Module) -> Iterator[ast.stmt]:
         waiting.extend(child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node)
 
 
-def lazy(tree: ast.Module, path: Path, root: Path) -> set[tuple[str, int]]:
-    """Imports inside functions that ``LAZY_IMPORTS`` allows."""
-    module = ".".join(path.relative_to(root).with_suffix("").parts)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {found for function in functions for found in imported(function, path, root)}
-    return {
-        (name, line)
-        for name, line in inside
-        if (module, name.removeprefix("deconfound.").rpartition(".")[0]) in LAZY_IMPORTS
-    }
-
-
-def wrong_ways(root: Path) -> list[str]:
-    """Imports against the order of the ranks, and modules that have no rank."""
-    wrong = []
-    for path in files(root):
-        unit = unit_of(path, root)
-        if unit not in RANK and unit not in FACADE:
-            wrong.append(f"{unit} has no place in RANKS")
-        if unit in FACADE:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        deferred = lazy(tree, path, root)
-        for name, line in imported(tree, path, root):
-            if not name.startswith("deconfound.") or name == "deconfound.__version__" or (name, line) in deferred:
-                continue
-            other = name.split(".")[1]
-            allowed = other == unit or RANK.get(other, 99) < RANK.get(unit, 0) or (unit, other) in SIBLINGS
-            if not allowed:
-                wrong.append(f"{path.relative_to(root)}:{line} imports {name}")
-    return wrong
-
-
 def heavy_at_import(root: Path) -> list[str]:
+    """Imports of heavy libraries that run when a module is imported."""
     wrong = []
-    for path in files(root):
+    for path in modules(root).values():
         for node in at_import_time(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
@@ -133,29 +119,31 @@ def heavy_at_import(root: Path) -> list[str]:
 
 
 def forbidden(root: Path) -> list[str]:
-    """Star imports, pickles in any dress, and functions that take ``**`` anything."""
+    """Star imports, pickles in any form, and functions that take ``**`` anything."""
     wrong = []
-    for path in files(root):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = list(imported(tree, path, root))
-        wrong += [f"{path.name}:{line} star import" for name, line in names if name.endswith(".*")]
-        wrong += [f"{path.name}:{line} {name}" for name, line in names if name.split(".")[0] in PICKLES]
-        for node in ast.walk(tree):
+    for path in modules(root).values():
+        found = list(imports(path, root))
+        wrong += [f"{path.name}:{one.line} star import" for one in found if one.imported.endswith(".*")]
+        wrong += [f"{path.name}:{one.line} {one.imported}" for one in found if one.imported.split(".")[0] in PICKLES]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and node.args.kwarg:
                 wrong.append(f"{path.name}:{node.lineno} takes **{node.args.kwarg.arg}")
     return wrong
 
 
-def test_imports_go_one_way() -> None:
-    assert wrong_ways(SOURCE) == []
+@pytest.mark.parametrize("check", [wrong_ways, circles, repeated_names, heavy_at_import, forbidden])
+def test_the_package_follows_the_rule(check) -> None:
+    assert check(SOURCE) == []
 
 
-def test_no_module_imports_a_heavy_library_when_it_is_itself_imported() -> None:
-    assert heavy_at_import(SOURCE) == []
+def test_the_package_never_imports_the_laboratory() -> None:
+    found = [one for path in modules(SOURCE).values() for one in imports(path, SOURCE)]
+    assert not [one for one in found if one.imported.startswith("deconfound_bench")]
 
 
-def test_no_star_imports_no_pickle_no_catch_all_arguments() -> None:
-    assert forbidden(SOURCE) == []
+def test_the_picture_of_the_rooms_is_up_to_date() -> None:
+    """If this fails, run ``python -m tools.architecture``."""
+    assert PICTURE.read_text(encoding="utf-8") == draw(SOURCE)
 
 
 @pytest.mark.parametrize(
@@ -186,12 +174,8 @@ def test_no_star_imports_no_pickle_no_catch_all_arguments() -> None:
         ("errors.py", "def f(a, **rest):\n    return a", forbidden),
     ],
 )
-def test_the_checks_see_what_they_are_there_to_see(tmp_path: Path, where: str, code: str, check: object) -> None:
-    path = tmp_path / where
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(code)
-    assert callable(check)
-    assert len(check(tmp_path)) == 1
+def test_each_check_finds_its_violation(tmp_path: Path, where: str, code: str, check) -> None:
+    assert len(check(package_with(tmp_path, where, code))) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,11 +190,25 @@ def test_the_checks_see_what_they_are_there_to_see(tmp_path: Path, where: str, c
         ("tune.py", "from dataclasses import replace\nf = dict(**{})\nimport numpy as np"),
     ],
 )
-def test_the_checks_let_pass_what_is_fine(tmp_path: Path, where: str, code: str) -> None:
-    path = tmp_path / where
+def test_no_check_finds_fault_with_what_is_allowed(tmp_path: Path, where: str, code: str) -> None:
+    root = package_with(tmp_path, where, code)
+    assert wrong_ways(root) + heavy_at_import(root) + forbidden(root) == []
+
+
+def test_circles_and_repeated_names_are_found(tmp_path: Path) -> None:
+    root = package_with(tmp_path, "data/a.py", "from deconfound.data import b")
+    package_with(tmp_path, "data/b.py", "def f():\n    from deconfound.data import a")
+    assert set(circles(root)) == {"deconfound.data.a", "deconfound.data.b"}
+    package_with(tmp_path, "value/a.py", "")
+    assert repeated_names(root) == ["a"]
+
+
+def package_with(folder: Path, where: str, code: str) -> Path:
+    """A package called deconfound with one more file."""
+    path = folder / "deconfound" / where
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(code)
-    assert wrong_ways(tmp_path) + heavy_at_import(tmp_path) + forbidden(tmp_path) == []
+    return folder / "deconfound"
 
 
 PROBE = """

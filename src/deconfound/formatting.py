@@ -9,8 +9,6 @@ import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 MAX_QUOTED_CHARACTERS = 60  # a longer value would hide the rest of the message
 MAX_LISTED_NAMES = 8
 TERMINAL_WIDTH = 100
@@ -107,7 +105,7 @@ def _wrap_line(line: str, width: int) -> str:
 
 def to_jsonable(value: Any) -> Any:  # noqa: ANN401  (any nesting of dicts, sequences, arrays and scalars)
     """Convert arrays and tuples to lists and every number that is not finite to None, at any depth."""
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy, which this module does not import: start-up is light
         return to_jsonable(value.tolist())
     if isinstance(value, dict):
         return {name: to_jsonable(part) for name, part in value.items()}

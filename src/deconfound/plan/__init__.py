@@ -9,7 +9,7 @@ from deconfound.loading import LogAndReplay, load_log_and_replay
 from deconfound.plan.forecast import Goal, Projection
 from deconfound.plan.from_pilot import inputs_from_pilot
 from deconfound.plan.inputs import AssumedInputs, PlanInputs, ValuePrior
-from deconfound.plan.plan import ROWS_PER_MODEL, Allocation, Plan, PlanRow, RequiredRows, plan
+from deconfound.plan.planning import ROWS_PER_MODEL, Allocation, Plan, PlanRow, RequiredRows, plan
 
 __all__ = [
     "ROWS_PER_MODEL",

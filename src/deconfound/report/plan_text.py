@@ -14,7 +14,7 @@ from deconfound.plan.allocation import MAX_ROWS, MIN_SAVING
 from deconfound.plan.forecast import Projection
 from deconfound.plan.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
 from deconfound.plan.inputs import MIN_PILOT_ROWS, PlanInputs
-from deconfound.plan.plan import Plan, PlanRow, RequiredRows
+from deconfound.plan.planning import Plan, PlanRow, RequiredRows
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
 SCHEMA = 2
