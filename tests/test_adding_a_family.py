@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from deconfound.demo.study import Sizes
 
-from deconfound.demo import make_demo
+from deconfound.demo import Sizes, make_demo
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "adding-a-family.md"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from deconfound.demo.study import Demo, Sizes
 
 import deconfound as dc
 from deconfound.crossfit import CrossFit, cross_fit
-from deconfound.demo import make_demo
+from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.progress import no_progress

@@ -17,6 +17,7 @@ EXEMPT = {"tests/test_language.py", "CONTRIBUTING.md"}  # they name what they re
 FICTION = {
     "laboratory/src/deconfound_bench/articles/wordings",
     "laboratory/tests/articles",
+    "src/deconfound/demo/message_text.py",
     "src/deconfound/demo/phrases.py",
 }
 """Text of invented news and messages, which may speak as people do."""

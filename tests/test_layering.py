@@ -37,14 +37,6 @@ RANKS = (
 )
 """Every room imports only rooms of the lines above its own; a new room has to be placed here."""
 
-RENDERING = {
-    "deconfound.result": "deconfound.report",
-    "deconfound.findings": "deconfound.report.findings_text",
-    "deconfound.value.log_bias": "deconfound.report.decision_text",
-    "deconfound.decide.routing": "deconfound.report.decision_text",
-}
-"""Data that offers its own text: these modules import the renderer inside a method, and nothing else upward."""
-
 FACADE = {
     "deconfound",
     "deconfound.__main__",
@@ -56,11 +48,6 @@ LATE = ("sklearn", "pandas", "polars", "scipy", "pyarrow", "matplotlib")
 RANK = {unit: rank for rank, units in enumerate(RANKS) for unit in units}
 
 
-def renders(importer: str, imported: str, deferred: bool) -> bool:
-    """Whether this is the one kind of import that may go upward."""
-    return deferred and importer in RENDERING and imported.startswith(RENDERING[importer])
-
-
 def wrong_ways(root: Path) -> list[str]:
     """Imports against the order of the ranks, and rooms that have no rank."""
     unknown = {room(name) for name in modules(root)} - RANK.keys() - {"__main__", root.name}
@@ -69,7 +56,7 @@ def wrong_ways(root: Path) -> list[str]:
         for found in imports(path, root):
             importer = found.importer.replace(root.name, "deconfound", 1)
             outside = not found.imported.startswith("deconfound.") or found.imported == "deconfound.__version__"
-            if importer in FACADE or outside or renders(importer, found.imported, found.deferred):
+            if importer in FACADE or outside or found.renders:
                 continue
             mine, other = room(importer), found.imported.split(".")[1]
             if other != mine and RANK.get(other, 99) >= RANK.get(mine, 0):
@@ -83,7 +70,7 @@ def circles(root: Path) -> list[str]:
         pair
         for pair, found in module_edges(root).items()
         if pair[0] not in FACADE and pair[1] not in FACADE
-        if not all(renders(one.importer, one.imported, one.deferred) for one in found)
+        if not all(one.renders for one in found)
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.errors import UsageError
-from deconfound.linalg import factorization
+from deconfound.linalg import FactorizationLimits
 from deconfound.reward import (
     EVERY,
     Cvci,
@@ -58,20 +58,19 @@ def test_losses_equal_those_of_a_plain_loop(candidates: Any, shape: Shape, store
         assert tuned.estimator == candidates[int(np.argmin(twin))]
 
 
-@pytest.mark.parametrize("limits", [(3, 6000), (3, 3)], ids=["explicit", "implicit"])
+@pytest.mark.parametrize("max_dense_kernel", [6000, 3], ids=["explicit", "implicit"])
 @pytest.mark.parametrize("shape", [TALL, WIDE], ids=["tall", "wide"])
-def test_losses_are_right_on_the_paths_for_large_problems(
-    limits: tuple[int, int], shape: Shape, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(factorization, "EXACT", limits[0])
-    monkeypatch.setattr(factorization, "EXPLICIT", limits[1])
+def test_losses_are_right_on_the_paths_for_large_problems(max_dense_kernel: int, shape: Shape) -> None:
     pair = make(replace(shape, sparse=True), seed=5)
     candidates = tuple(Cvci(pooling, p) for p in (1e-3, 1e-1) for pooling in (0.0, 0.05, 0.5, 1.0))
     assert pair.experiment.model is not None
     folds = group_folds(pair.experiment.model, 5, seed=0)
     twin = naive.tuned_losses(candidates, pair.log, pair.experiment, folds, by_model=True)
-    losses = tune(Cvci(), pair.log, pair.experiment, candidates=candidates).losses
-    np.testing.assert_allclose(losses, twin, rtol=0, atol=1e-8)
+    limits = FactorizationLimits(max_eigh=3, max_dense_kernel=max_dense_kernel)
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment, limits=limits), candidates)
+    all_rows = [np.arange(len(pair.experiment))]
+    (tuned,) = tune_subsets(prepared, candidates, Cvci(), pair.experiment, all_rows, Validation(5, "model", 0))
+    np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=1e-8)
 
 
 def test_the_whole_grid_of_cvci_equals_a_plain_loop(pair: Pair) -> None:

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+RENDERING = {
+    "deconfound.result": "deconfound.report",
+    "deconfound.findings": "deconfound.report.findings_text",
+    "deconfound.value.log_bias": "deconfound.report.decision_text",
+    "deconfound.decide.routing": "deconfound.report.decision_text",
+}
+"""Data that offers its own text: these modules import the renderer inside a method, and nothing else upward."""
+
 
 @dataclass(frozen=True, slots=True)
 class Import:
@@ -17,6 +25,11 @@ class Import:
     imported: str  # dotted name as written, possibly ending in the imported object
     line: int
     deferred: bool  # inside a function, so it runs only when that is called
+
+    @property
+    def renders(self) -> bool:
+        """Whether data asks for its own text here, the one kind of import that may go upward."""
+        return self.deferred and self.importer in RENDERING and self.imported.startswith(RENDERING[self.importer])
 
 
 def module_name(path: Path, root: Path) -> str:
@@ -77,11 +90,11 @@ def room(module: str) -> str:
 
 
 def room_edges(root: Path) -> dict[tuple[str, str], int]:
-    """Number of imports between rooms; deferred ones are left out."""
+    """Number of imports between rooms; those that go upward to render text are left out."""
     counts: dict[tuple[str, str], int] = {}
     for (importer, imported), found in module_edges(root).items():
         pair = room(importer), room(imported)
-        now = sum(not one.deferred for one in found)
+        now = sum(not one.renders for one in found)
         if now and pair[0] != pair[1] and root.name not in pair:
             counts[pair] = counts.get(pair, 0) + now
     return counts

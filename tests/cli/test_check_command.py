@@ -59,7 +59,7 @@ def test_a_violated_assumption_ends_with_code_3(tmp_path, capsys):
 
 def test_a_study_without_any_test_ends_with_code_4(tmp_path, monkeypatch, capsys):
     untested = Finding("sample ratio", "cannot tell", Notice("Too few rows."), "A1")
-    monkeypatch.setattr("deconfound.cli.check.check", lambda *_, **__: (untested,))
+    monkeypatch.setattr("deconfound.diagnose.check", lambda *_, **__: (untested,))
     assert main(arguments(make_study(rows=3), tmp_path)) == 4
     assert capsys.readouterr().out.startswith("No assumption could be tested.")
 

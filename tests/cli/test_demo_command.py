@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
+from deconfound.formatting import TERMINAL_WIDTH
 from tests.support.commands import SMALL
 
 
@@ -21,7 +21,7 @@ def small_demo(monkeypatch):
 def test_every_printed_line_fits_100_columns(capsys):
     assert main(["demo", "-q", "--verbose"]) == 0
     out, err = capsys.readouterr()
-    assert max(map(len, out.splitlines())) <= MAX_COLUMNS == 100
+    assert max(map(len, out.splitlines())) <= TERMINAL_WIDTH == 100
     assert "cedar" in out
     assert err == ""
 

@@ -42,9 +42,8 @@ def fit(
     return fit_calibration(
         VALUES,
         data,
-        replay=replay_of(Q) if replay is None else replay,
+        replay=(replay_of(Q) if replay is None else replay).rows(SURFACE_SHARE),
         reward=IDENTITY_REWARD,
-        surface_share=SURFACE_SHARE,
         context_weight=context_weight,
     )
 
@@ -112,9 +111,8 @@ def test_a_share_outside_the_unit_interval_is_refused():
         fit_calibration(
             VALUES,
             experiment(),
-            replay=replay_of(Q),
+            replay=replay_of(Q).rows(SURFACE_SHARE),
             reward=IDENTITY_REWARD,
-            surface_share=SURFACE_SHARE,
             unexplained_context_share=2.0,
         )
 

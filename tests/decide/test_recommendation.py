@@ -184,7 +184,7 @@ def clear_and_wrong(seed: int, true_slope: float) -> tuple[tuple[int, int], tupl
     outcome = q_true[np.arange(rows), model] + 0.18 * rng.normal(size=rows)
     data = ScoredExperiment.from_arrays(MODELS, q, q[np.arange(rows), model], model, outcome)
     values, replay = tuned_doubly_robust(data), replay_of(q)
-    fitted = fit_calibration(values, data, replay=replay, reward=IDENTITY_REWARD, surface_share=SURFACE_SHARE)
+    fitted = fit_calibration(values, data, replay=replay.rows(SURFACE_SHARE), reward=IDENTITY_REWARD)
     counts = []
     for each in (fitted, None):
         refits = (IDENTITY_REWARD,) * 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deconfound.report.wrapping import MAX_COLUMNS
 
 from deconfound.demo.compare import Estimate, TruthComparison, comparison_text
+from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.value import Values
 from tests.support.snapshots import assert_matches_snapshot
 
@@ -44,5 +44,5 @@ def test_the_error_is_the_root_mean_square_over_models(comparison):
 
 def test_the_text_matches_its_snapshot(comparison):
     text = comparison_text(comparison) + "\n"
-    assert max(len(line) for line in text.splitlines()) <= MAX_COLUMNS
+    assert max(len(line) for line in text.splitlines()) <= TERMINAL_WIDTH
     assert_matches_snapshot(text, "demo")

@@ -23,8 +23,8 @@ def test_contexts_are_read_by_text_id_or_features():
     [
         ({"model": ["ant"]}, "no column for the context"),
         ({"context": ["a", None]}, "row 2"),
-        ({"context": ["a", " "]}, "is empty"),
-        ({"context_id": ["a"], "feature_x": [float("nan")]}, "is missing or NaN"),
+        ({"context": ["a", " "]}, "context is blank"),
+        ({"context_id": ["a"], "feature_x": [float("nan")]}, "feature_x has no value"),
     ],
 )
 def test_faulty_contexts_are_refused(table, problem):

@@ -41,8 +41,8 @@ def test_iso_times_become_seconds_in_every_format(tmp_path, ending):
 @pytest.mark.parametrize("kind", [pa.Table.from_pylist, pd.DataFrame, pl.DataFrame])
 def test_times_of_a_data_frame_are_the_same_seconds(kind):
     times = [datetime(2026, 5, 1, hour, 45, tzinfo=UTC) for hour in range(12, 24)]
-    assert load_log(with_times(times), kind).table["time"][0].as_py() == SECONDS
-    assert load_log(with_times([t.replace(tzinfo=None) for t in times]), kind).table["time"][0].as_py() == SECONDS
+    assert load_log(with_times(times), kind).arrow["time"][0].as_py() == SECONDS
+    assert load_log(with_times([t.replace(tzinfo=None) for t in times]), kind).arrow["time"][0].as_py() == SECONDS
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_times_of_a_data_frame_are_the_same_seconds(kind):
     ],
 )
 def test_dates_zones_and_numbers_are_times(values, first):
-    assert load_log(with_times(values)).table["time"][0].as_py() == first
+    assert load_log(with_times(values)).arrow["time"][0].as_py() == first
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process cannot be set on this system")
@@ -64,7 +64,7 @@ def test_a_time_without_zone_is_the_same_on_every_machine(monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert load_log(with_times(["2026-05-01T12:45:00"] * 12)).table["time"][0].as_py() == SECONDS
+        assert load_log(with_times(["2026-05-01T12:45:00"] * 12)).arrow["time"][0].as_py() == SECONDS
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -79,17 +79,17 @@ def test_a_timestamp_is_found_by_its_alias():
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ([*ISO[:-1], "later"], 'log (Table) row 12: column "time" is no time: "later"'),
-        ([*ISO[:-1], None], 'row 12: column "time" is missing'),
-        ([*ISO[:-1], "2026-05-01"], "has no time zone while other rows have one"),
-        ([*map(str, range(11)), ""], 'row 12: column "time" is missing'),
+        ([*ISO[:-1], "later"], 'log (Table) row 12: time "later" is not a time'),
+        ([*ISO[:-1], None], "row 12: time has no value"),
+        ([*ISO[:-1], "2026-05-01"], "has no time zone, unlike other rows"),
+        ([*map(str, range(11)), ""], "row 12: time has no value"),
         ([1.0] * 11 + [float("inf")], "is infinite"),
-        ([True] * 12, "which is no time"),
+        ([True] * 12, "which is not a time"),
         ([[1]] * 12, "is not a number"),
-        ([*ISO[:-1], "17"], 'is no time: "17"'),
+        ([*ISO[:-1], "17"], "row 12: time 17 is not a time"),
     ],
 )
-def test_values_that_are_no_time_are_refused_with_row_and_fix(values, problem):
+def test_values_that_are_not_times_are_refused_with_row_and_fix(values, problem):
     with pytest.raises(DataError) as caught:
         load_log(with_times(values))
     assert problem in str(caught.value)

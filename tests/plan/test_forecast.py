@@ -10,8 +10,9 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from deconfound.plan import AssumedInputs, plan
 from deconfound.plan.forecast import SIMULATIONS, SelectionSimulation, half_widths, interval_widths, tuning_inflation
-from deconfound.value.control_variate import Parts, best_power
-from deconfound.value.small_sample import DISCOUNT, PRIOR_FREEDOM, Shares
+from deconfound.value import ScoredExperiment
+from deconfound.value.control_variate import InfluenceTerms, optimal_reward_weight
+from deconfound.value.small_sample import PRIOR_DF, PRIOR_DF_CREDIT
 from tests.support.plan_inputs import plan_inputs
 
 Z = float(ndtri(0.975))
@@ -33,26 +34,26 @@ def test_few_rows_are_corrected_as_in_the_estimator():
     pooled = sum(f * v for f, v in zip(df, variance, strict=True)) / total
     planned = half_widths(inputs, np.array(rows, dtype=float), 0, 0.95, use_reward=False)
     for a, n in enumerate(rows):
-        prior = min(PRIOR_FREEDOM, total - df[a])
+        prior = min(PRIOR_DF, total - df[a])
         moderated = (prior * pooled + df[a] * variance[a]) / (prior + df[a])
         parts = [prior * df[b] / total / (prior + df[a]) * variance[b] for b in range(3)]
         parts[a] += df[a] / (prior + df[a]) * variance[a]
         moderated_df = sum(parts) ** 2 / sum(p**2 / f for p, f in zip(parts, df, strict=True))
         median = moderated / n * (1 - 2 / 9 / moderated_df) ** 3
-        half = stdtrit(df[a] + DISCOUNT * prior, 0.975) * np.sqrt(median)
+        half = stdtrit(df[a] + PRIOR_DF_CREDIT * prior, 0.975) * np.sqrt(median)
         assert planned[a] == pytest.approx(half, rel=1e-12)
 
 
 def test_the_inflation_for_tuning_equals_the_estimators():
-    """The second result of ``best_power`` depends on the rows per model alone."""
+    """It depends on the rows per model alone."""
     rng = np.random.default_rng(0)
     model = np.repeat([0, 1, 2], [6, 12, 40])
     q = rng.random((58, 3))
     prediction = q[np.arange(58), model]
-    ones = np.ones(58)
-    shares = Shares.of(model, 3, ones, None)
-    parts = Parts.of(shares, ones, 0.5 * prediction + 0.2 * rng.random(58), prediction, q, q[:0])
-    assert tuning_inflation(np.array([5.0, 11.0, 39.0])) == pytest.approx(best_power(parts)[1], rel=1e-12)
+    outcome = 0.5 * prediction + 0.2 * rng.random(58)
+    data = ScoredExperiment.from_arrays(("ant", "bee", "cat"), q, prediction, model, outcome)
+    estimated = optimal_reward_weight(InfluenceTerms.from_experiment(data, q[:0]))
+    assert tuning_inflation(np.array([5.0, 11.0, 39.0])) == pytest.approx(estimated.variance_inflation, rel=1e-12)
 
 
 def test_a_model_with_one_row_has_the_whole_range_as_its_interval():

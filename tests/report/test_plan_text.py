@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from deconfound.report.wrapping import MAX_COLUMNS
 
+from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.plan import AssumedInputs, PlanInputs, plan
 from deconfound.report.plan_figure import plan_figure
 from deconfound.report.plan_text import plan_document, plan_findings, plan_text
@@ -47,7 +47,7 @@ def test_the_text_matches_its_snapshot():
         render(AssumedInputs(2, 0.5, 0.3), regret=0.01),
     ]
     text = "\n----\n\n".join(texts)
-    assert max(len(line) for line in text.splitlines()) <= MAX_COLUMNS
+    assert max(len(line) for line in text.splitlines()) <= TERMINAL_WIDTH
     assert_matches_snapshot(text, "plan")
 
 

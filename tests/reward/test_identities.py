@@ -51,8 +51,8 @@ def test_cvci_without_the_experiment_is_obs_only(pair: Pair, penalty: float) -> 
 def test_cvci_counts_observations_and_not_rows(shape: Shape) -> None:
     """With weights, n is the number of observations that the rows represent."""
     weighted = make(replace(shape, weighted=True))
-    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.count), weighted)
-    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.count), weighted)
+    same(Cvci(0.0, 0.3), ExpOnly(0.3 * weighted.experiment.total_weight), weighted)
+    same(Cvci(1.0, 0.3), ObsOnly(0.3 * weighted.log.total_weight), weighted)
 
 
 def test_cvci_moves_continuously_to_both_ends(pair: Pair) -> None:
@@ -72,22 +72,22 @@ def test_pooling_two_copies_of_one_source_is_that_source(pair: Pair) -> None:
 def test_grounded_on_phi_is_ridge_centered_at_the_log(pair: Pair, penalty: float) -> None:
     """With psi = phi, w = w_obs - t turns |f_obs - Y - phi't|^2 + p t't into |Y - phi'w|^2 + p |w - w_obs|^2."""
     calm = on_phi(mild(pair))
-    phi, experiment = naive.dense(calm.experiment.phi), calm.experiment
+    phi, experiment = calm.experiment.phi.toarray(), calm.experiment
     center, intercept_of_log = naive.least_squares(
-        naive.dense(calm.log.phi), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0
+        calm.log.phi.toarray(), calm.log.require_outcome(), calm.log.weight_or_ones, 2.0
     )
     offset = experiment.require_outcome() - phi @ center
     shift, intercept = naive.least_squares(phi, offset, experiment.weight_or_ones, penalty)
     fit = Grounded(penalty=penalty, log_penalty=2.0).fit(calm.log, experiment)
     for rows in (calm.log, experiment):
-        assert unclipped(naive.dense(rows.phi) @ center + intercept_of_log)
-        expected = naive.dense(rows.phi) @ (center + shift) + intercept
+        assert unclipped(rows.phi.toarray() @ center + intercept_of_log)
+        expected = rows.phi.toarray() @ (center + shift) + intercept
         np.testing.assert_allclose(fit.predict(rows), expected, rtol=0, atol=AGREE)
 
 
 def on_phi(pair: Pair) -> Pair:
     """The same study with psi = phi."""
-    return Pair(*(replace(rows, psi=naive.dense(rows.phi)) for rows in (pair.log, pair.experiment, pair.fresh)))
+    return Pair(*(replace(rows, psi=rows.phi.toarray()) for rows in (pair.log, pair.experiment, pair.fresh)))
 
 
 def unclipped(values: FloatArray) -> bool:
@@ -209,7 +209,7 @@ def test_a_weight_equals_that_many_repeats_of_the_row(candidate: Any, shape: Sha
 @pytest.mark.parametrize("candidate", RIDGE_FAMILIES)
 def test_dense_and_sparse_rows_give_the_same_reward(candidate: Any, shape: Shape) -> None:
     thin = make(replace(shape, sparse=True))
-    full = Pair(*(replace(rows, phi=naive.dense(rows.phi)) for rows in (thin.log, thin.experiment, thin.fresh)))
+    full = Pair(*(replace(rows, phi=rows.phi.toarray()) for rows in (thin.log, thin.experiment, thin.fresh)))
     before = candidate.fit(thin.log, thin.experiment).predict(thin.fresh)
     after = candidate.fit(full.log, full.experiment).predict(full.fresh)
     np.testing.assert_allclose(after, before, rtol=0, atol=AGREE)
@@ -221,7 +221,7 @@ def test_dense_and_sparse_rows_give_the_same_reward(candidate: Any, shape: Shape
 def test_features_that_never_vary_change_nothing(candidate: Any, pair: Pair) -> None:
     """A constant column is absorbed by the intercept, and a column of zeros has no effect."""
     wider = [
-        replace(rows, phi=np.column_stack([rows.phi, np.full(len(rows), 3.0), np.zeros(len(rows))]))
+        replace(rows, phi=np.column_stack([rows.phi.toarray(), np.full(len(rows), 3.0), np.zeros(len(rows))]))
         for rows in (pair.log, pair.experiment, pair.fresh)
     ]
     before = candidate.fit(pair.log, pair.experiment).predict(pair.fresh)

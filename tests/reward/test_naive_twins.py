@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deconfound.linalg import factorization
+from deconfound.design import Rows
+from deconfound.linalg import DEFAULT_LIMITS, FactorizationLimits, empty_source, factor, factorization, ridge
 from deconfound.reward import (
     FAMILIES,
     VARIANTS,
@@ -21,8 +22,10 @@ from deconfound.reward import (
     GroundedLinear,
     ObsOnly,
     RepresentationExp,
+    RewardFit,
     TrainingData,
 )
+from deconfound.reward.training_data import ExperimentRidge
 from tests.support import naive
 from tests.support.random_rows import FEW, TALL, WIDE, Pair, Shape, make
 
@@ -48,26 +51,28 @@ CANDIDATES: tuple[Any, ...] = (
     CvciResidual(1.0, 1e-2, 50.0),
 )
 
-PATHS: dict[str, tuple[Shape, int, int]] = {
-    "exact-primal": (TALL, 1500, 6000),
-    "exact-dual": (WIDE, 1500, 6000),
-    "krylov-primal": (TALL, 3, 6000),
-    "krylov-dual-explicit": (WIDE, 3, 6000),
-    "krylov-dual-implicit": (WIDE, 3, 3),
-    "tall-in-the-dual": (TALL, 1500, 3),
-    "tall-krylov-dual": (TALL, 3, 3),
-    "experiment-smaller-than-psi": (FEW, 1500, 6000),
-    "experiment-smaller-than-psi-krylov": (FEW, 3, 6000),
+KRYLOV_LIMITS = FactorizationLimits(max_eigh=3)
+DUAL_LIMITS = FactorizationLimits(max_dense_kernel=3)
+KRYLOV_DUAL_LIMITS = FactorizationLimits(max_eigh=3, max_dense_kernel=3)
+
+PATHS: dict[str, tuple[Shape, FactorizationLimits]] = {
+    "exact-primal": (TALL, DEFAULT_LIMITS),
+    "exact-dual": (WIDE, DEFAULT_LIMITS),
+    "krylov-primal": (TALL, KRYLOV_LIMITS),
+    "krylov-dual-explicit": (WIDE, KRYLOV_LIMITS),
+    "krylov-dual-implicit": (WIDE, KRYLOV_DUAL_LIMITS),
+    "tall-in-the-dual": (TALL, DUAL_LIMITS),
+    "tall-krylov-dual": (TALL, KRYLOV_DUAL_LIMITS),
+    "experiment-smaller-than-psi": (FEW, DEFAULT_LIMITS),
+    "experiment-smaller-than-psi-krylov": (FEW, KRYLOV_LIMITS),
 }
 
 
-@pytest.fixture(params=PATHS, ids=list(PATHS))
-def forced(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Shape:
-    """The shape of data for which these limits select one numerical path."""
-    shape, exact, explicit = PATHS[request.param]
-    monkeypatch.setattr(factorization, "EXACT", exact)
-    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
-    return shape
+def fit(candidate: Any, log: Rows, experiment: Rows, limits: FactorizationLimits) -> RewardFit:
+    """What ``candidate.fit`` does, on the numerical path that ``limits`` select."""
+    prepared = type(candidate).prepare(TrainingData(log, experiment, limits=limits), [candidate])
+    fitted: RewardFit = prepared.fit(candidate, np.arange(len(experiment)))
+    return fitted
 
 
 def test_every_ridge_family_has_a_twin_and_a_candidate_here() -> None:
@@ -79,13 +84,15 @@ def test_every_ridge_family_has_a_twin_and_a_candidate_here() -> None:
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
 @pytest.mark.parametrize("stored", ["dense", "sparse"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_a_fit_agrees_with_its_naive_twin(forced: Shape, candidate: Any, stored: str, weighted: bool) -> None:
-    pair = make(replace(forced, sparse=stored == "sparse", weighted=weighted), seed=1)
-    fit = candidate.fit(pair.log, pair.experiment)
-    limit = KRYLOV if factorization.EXACT < 1500 else AGREE
+@pytest.mark.parametrize("path", PATHS)
+def test_a_fit_agrees_with_its_naive_twin(path: str, candidate: Any, stored: str, weighted: bool) -> None:
+    shape, limits = PATHS[path]
+    pair = make(replace(shape, sparse=stored == "sparse", weighted=weighted), seed=1)
+    fitted = fit(candidate, pair.log, pair.experiment, limits)
+    atol = AGREE if limits.max_eigh == DEFAULT_LIMITS.max_eigh else KRYLOV
     for rows in (pair.log, pair.experiment, pair.fresh):
         twin = naive.predict(candidate, pair.log, pair.experiment, rows)
-        np.testing.assert_allclose(fit.predict(rows), twin, rtol=0, atol=limit)
+        np.testing.assert_allclose(fitted.predict(rows), twin, rtol=0, atol=atol)
 
 
 def test_the_compared_predictions_are_neither_all_clipped_nor_all_equal() -> None:
@@ -112,14 +119,12 @@ def test_the_compared_predictions_are_neither_all_clipped_nor_all_equal() -> Non
 )
 def test_the_limits_select_the_path_they_name(path: str, expected: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Without this the path tests above could all run the same code."""
-    shape, exact, explicit = PATHS[path]
-    monkeypatch.setattr(factorization, "EXACT", exact)
-    monkeypatch.setattr(factorization, "EXPLICIT", explicit)
+    shape, limits = PATHS[path]
     called: set[str] = set()
     for name in ("lanczos_eigenpairs", "kernel_matrix", "kernel_operator"):
         monkeypatch.setattr(factorization, name, _recording(getattr(factorization, name), name, called))
     pair = make(shape)
-    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment), [Cvci()])
+    prepared = Cvci.prepare(TrainingData(pair.log, pair.experiment, limits=limits), [Cvci()])
     prepared.predict(Cvci(), [np.arange(len(pair.experiment))])
     assert called == expected
 
@@ -130,6 +135,21 @@ def _recording(function: Callable[..., Any], name: str, called: set[str]) -> Cal
         return function(*arguments)
 
     return recorded
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
+def test_no_family_falls_back_to_the_default_limits(
+    candidate: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a family would run on one numerical path in all tests here; without defaults it fails."""
+    for function in (factor, empty_source, ridge, ExperimentRidge.from_features.__func__):  # type: ignore[attr-defined]
+        monkeypatch.setattr(function, "__defaults__", None)
+    with pytest.raises(TypeError, match="limits"):
+        ridge(pair.log.phi, pair.log.require_outcome(), 1.0, None)
+    all_rows = np.arange(len(pair.experiment))
+    prepared = type(candidate).prepare(TrainingData(pair.log, pair.experiment, limits=KRYLOV_LIMITS), [candidate])
+    prepared.fit(candidate, all_rows)
+    prepared.predict(candidate, [all_rows])
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES, ids=str)
@@ -144,9 +164,11 @@ def test_one_preparation_gives_every_subset_what_a_fit_to_it_alone_gives(candida
 
 @pytest.mark.parametrize("constant", [0.5, 0.4, 0.0, 1.0])
 @pytest.mark.parametrize("family", FAMILIES + VARIANTS, ids=lambda family: family.name)
-def test_constant_outcomes_are_predicted_on_every_numerical_path(forced: Shape, family: Any, constant: float) -> None:
-    pair = make(forced)
+@pytest.mark.parametrize("path", PATHS)
+def test_constant_outcomes_are_predicted_on_every_numerical_path(path: str, family: Any, constant: float) -> None:
+    shape, limits = PATHS[path]
+    pair = make(shape)
     log = replace(pair.log, outcome=np.full(len(pair.log), constant))
     experiment = replace(pair.experiment, outcome=np.full(len(pair.experiment), constant))
-    predicted = family().fit(log, experiment).predict(pair.fresh)
+    predicted = fit(family(), log, experiment, limits).predict(pair.fresh)
     np.testing.assert_allclose(predicted, constant, rtol=0, atol=KRYLOV)

@@ -18,10 +18,6 @@ Array = NDArray[np.float64]
 LinearFit = tuple[Array, float]
 
 
-def dense(matrix: Any) -> Array:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
-
-
 def least_squares(features: Array, target: Array, weight: Array, penalty: float) -> LinearFit:
     """Minimise sum weight (target - features'w - b)^2 + penalty w'w; the intercept is not penalized."""
     columns = features.shape[1]
@@ -47,13 +43,13 @@ def basis_expansion(psi: Array, basis: str) -> Array:
 
 
 def f_obs(log: Rows, penalty: float) -> Callable[[Rows], Array]:
-    fit = least_squares(dense(log.phi), log.require_outcome(), log.weight_or_ones, penalty)
-    return lambda rows: clip(line(fit, dense(rows.phi)))
+    fit = least_squares(log.phi.toarray(), log.require_outcome(), log.weight_or_ones, penalty)
+    return lambda rows: clip(line(fit, rows.phi.toarray()))
 
 
 def exp_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
-    fit = least_squares(dense(experiment.phi), experiment.require_outcome(), experiment.weight_or_ones, c.penalty)
-    return clip(line(fit, dense(rows.phi)))
+    fit = least_squares(experiment.phi.toarray(), experiment.require_outcome(), experiment.weight_or_ones, c.penalty)
+    return clip(line(fit, rows.phi.toarray()))
 
 
 def obs_only(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:  # noqa: ARG001
@@ -72,8 +68,8 @@ def _pooled(c: Any, log: tuple[Array, Array, Array], experiment: tuple[Array, Ar
 
 
 def cvci(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
-    sources = [(dense(source.phi), source.require_outcome(), source.weight_or_ones) for source in (log, experiment)]
-    return clip(line(_pooled(c, *sources), dense(rows.phi)))
+    sources = [(source.phi.toarray(), source.require_outcome(), source.weight_or_ones) for source in (log, experiment)]
+    return clip(line(_pooled(c, *sources), rows.phi.toarray()))
 
 
 def cvci_residual(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
@@ -107,13 +103,13 @@ def grounded_anchor(c: Any, log: Rows, experiment: Rows, rows: Rows) -> Array:
     direction = _correction(c.basis, c, base, experiment)
     pieces = [
         (
-            c.pooling * log.weight_or_ones / log.count,
+            c.pooling * log.weight_or_ones / log.total_weight,
             cross_fitted(log, c.log_penalty),
             direction(log),
             log.require_outcome(),
         ),
         (
-            (1 - c.pooling) * experiment.weight_or_ones / experiment.count,
+            (1 - c.pooling) * experiment.weight_or_ones / experiment.total_weight,
             base(experiment),
             direction(experiment),
             experiment.require_outcome(),
@@ -140,7 +136,7 @@ def cross_fitted(log: Rows, penalty: float) -> Array:
 def equal_rows(rows: Rows) -> NDArray[np.int64]:
     """Number of the first row with the same phi and psi."""
     first_row: dict[bytes, int] = {}
-    both = np.ascontiguousarray(np.column_stack([dense(rows.phi), rows.require_psi()]) + 0.0)
+    both = np.ascontiguousarray(np.column_stack([rows.phi.toarray(), rows.require_psi()]) + 0.0)
     return np.array([first_row.setdefault(row.tobytes(), at) for at, row in enumerate(both)])
 
 
@@ -183,4 +179,4 @@ def model_loss(error: Array, held_out: Rows) -> float:
         mine = held_out.model == model
         weight = held_out.weight_or_ones[mine]
         total += weight.sum() * float(np.average(error[mine], weights=weight)) ** 2
-    return total / held_out.count
+    return total / held_out.total_weight

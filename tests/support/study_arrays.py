@@ -34,5 +34,4 @@ def random_study(
         LogArrays(log, logged, ones, context, model),
         ExperimentArrays(experiment, outcome, model, context, context, ones / 2, context),
         ReplayArrays(replay, tuple("abcdefghijkl"), context, model, 2),
-        (),
     )

@@ -112,5 +112,5 @@ def test_weights_come_in_the_order_of_the_arrays():
     arrays = study_arrays(study)
     target = pa.table({"context": [text(OFFICE if i % 5 else GARDEN) for i in range(200)]})
     weights = transport_weights(arrays, study, target, 0).weight
-    odd = np.array([int(arrays.cells.contexts[code].split()[1]) % 2 == 1 for code in arrays.trial.context])
+    odd = np.array([int(arrays.replay.contexts[code].split()[1]) % 2 == 1 for code in arrays.experiment.context])
     assert weights[odd].mean() > 2 * weights[~odd].mean()

@@ -1,5 +1,1 @@
-"""One result, and every form it is shown and kept in."""
-
-from deconfound.result import FittedFamily, Result, TableCounts
-
-__all__ = ["FittedFamily", "Result", "TableCounts"]
+"""Every form in which a result is shown or saved: text, page, JSON, figures, files."""

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, stack
 from deconfound.linalg import ridge
 from deconfound.reward import Auto, ExpOnly, TrainingData, VarianceComponents
 from deconfound.reward.auto.variance_components import fit_variance_components
@@ -28,8 +27,8 @@ def pair() -> Pair:
 def twin(variances: VarianceComponents, log: Rows, experiment: Rows, rows: Rows) -> FloatArray:
     """The posterior mean written out: every observation is a row of one dense system."""
     log, experiment = repeated(log), repeated(experiment)
-    dense = [np.asarray(each.phi.todense() if sparse.issparse(each.phi) else each.phi) for each in (log, experiment)]
-    new = np.asarray(rows.phi.todense() if sparse.issparse(rows.phi) else rows.phi)
+    dense = [each.phi.toarray() for each in (log, experiment)]
+    new = rows.phi.toarray()
     square_norm = float(np.mean([row @ row for row in dense[0]]))
     mean, scale = log.require_psi().mean(axis=0), log.require_psi().std(axis=0) * np.sqrt(log.require_psi().shape[1])
     psi = [(each.require_psi() - mean) / scale for each in (log, experiment, rows)]
@@ -69,7 +68,7 @@ def test_a_fit_agrees_with_its_naive_twin(shape: Shape, stored: str, weighted: b
 
 def one_model_per_distinct_row(log: Rows) -> Rows:
     """The same log with equal rows by one model; merging equal rows of several models would forget the models."""
-    phi = np.asarray(log.phi.todense() if sparse.issparse(log.phi) else log.phi)
+    phi = log.phi.toarray()
     _, first, inverse = np.unique(phi, axis=0, return_index=True, return_inverse=True)
     assert log.model is not None
     return replace(log, model=log.model[first][inverse.ravel()])
@@ -93,7 +92,7 @@ def test_a_log_with_infinite_bias_leaves_the_experiment_alone(pair: Pair) -> Non
     infinite = 1e10
     unbiased = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, infinite, noise)
     biased = replace(unbiased, bias_text=infinite, bias_proxies=infinite, bias_model=infinite)
-    square_norm = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
+    square_norm = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
     expected = ExpOnly(noise * square_norm / text).fit(pair.log, pair.experiment)
     fit = Auto(biased).fit(pair.log, pair.experiment)
     np.testing.assert_allclose(fit.predict(pair.fresh), expected.predict(pair.fresh), rtol=0, atol=1e-5)
@@ -103,8 +102,8 @@ def test_a_log_without_bias_is_pooled_row_by_row(pair: Pair) -> None:
     """Then there is one ridge over all rows of both sources."""
     text, noise = 0.05, 0.03
     unbiased = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, noise)
-    square_norm = float(np.mean((np.asarray(pair.log.phi) ** 2).sum(axis=1)))
-    phi = np.vstack([pair.log.phi, pair.experiment.phi])
+    square_norm = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
+    phi = stack([pair.log.phi, pair.experiment.phi])
     outcome = np.concatenate([pair.log.require_outcome(), pair.experiment.require_outcome()])
     linear = ridge(phi, outcome, noise * square_norm / text)
     fit = Auto(unbiased).fit(pair.log, pair.experiment)
