@@ -69,10 +69,10 @@ def test_the_new_family_is_evaluated_by_name_and_named_in_the_report(copy: Path)
     done = run(copy, "deconfound", "evaluate", *tables, "--family", NAME, "--json", "-q", "-o", "report.html")
     assert done.stderr == ""
     document = json.loads(done.stdout)
-    assert document["choice"]["family"] == NAME
-    assert set(document["choice"]["hyperparameters"]) == {"penalty", "log_penalty"}
+    assert document["family"]["name"] == NAME
+    assert set(document["family"]["hyperparameters"]) == {"penalty", "log_penalty"}
     assert document["attribution"] is None
-    assert f"family {NAME} (" in (copy / "report.html").read_text(encoding="utf-8")
+    assert f"family {NAME}, " in (copy / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_contract_and_twin_tests_include_the_new_family_and_pass(copy: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from deconfound_bench.gram_rows import gram_store_by_cholesky, gram_store_by_eigh
-from deconfound_bench.outputs import hash_pairs
+from deconfound_bench.hashed_pairs import hash_pairs
 from scipy import sparse
 
 from deconfound.design import DenseMatrix, Rows, merge_duplicate_rows, stack

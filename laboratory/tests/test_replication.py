@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from deconfound.design.gram import gram_store_by_eigh
 from deconfound_bench.batch_prediction import ReplayFeatures
+from deconfound_bench.gram_rows import gram_store_by_eigh
 from deconfound_bench.replication import FOLDS, Candidate, Replication, Truth, candidate_for, score_candidates
 from deconfound_bench.results import Cell
 from scipy import sparse
@@ -41,7 +41,7 @@ class Study:
         store, placement = gram_store_by_eigh(kernel[:train, :train])
         self.replication = Replication(
             tuple("abcde"),
-            Rows(store.rows(log), self.psi[log], self.log.outcomes),
+            Rows(store.rows(log), self.psi[log], self.log.require_outcome()),
             Rows(store.rows(self.output), self.psi[self.output], self.outcome, self.model, context=self.context),
             self.output,
             ReplayFeatures(store.coordinates, self.psi, self.row),

@@ -66,7 +66,7 @@ def test_neither_the_order_of_the_file_nor_the_names_of_models_change_the_experi
     for name in ("outcome", "model", "context", "cluster", "propensity", "fold_group"):
         np.testing.assert_array_equal(getattr(before.experiment, name), getattr(after.experiment, name))
     phi = [study.experiment_rows(0.5).phi for study in (before, after)]
-    np.testing.assert_array_equal(phi[0].to_dense(), phi[1].to_dense())
+    np.testing.assert_array_equal(phi[0].toarray(), phi[1].toarray())
 
 
 def test_without_declared_propensities_every_model_that_occurs_is_equally_likely() -> None:

@@ -104,13 +104,13 @@ def refusals():
     yield "a.csv", csv_of(STORIES, "words").encode(), "no column contains articles (columns: id, words)"
     yield "a.csv", csv_of(STORIES[:49]).encode(), "only 49 usable articles"
     yield "a.csv", b"", "the file is empty"
-    yield "a.docx", b"PK", "no format that can be read"
+    yield "a.docx", b"PK", "unsupported file extension"
     yield "a.jsonl", b'"one"\n{"text": 1}\n', "line 2: the line is not a JSON string"
     yield "a.jsonl", b'{"text": 1}\n' * 60, 'column "text" contains "1", which is not a text'
     yield "a.zip", b"no archive", "cannot be unpacked"
     yield "a.parquet", b"no parquet", "not Parquet"
-    yield "missing.csv", None, "there is no such file"
-    yield "missing.zip", None, "there is no such file"
+    yield "missing.csv", None, "no such file"
+    yield "missing.zip", None, "no such file"
 
 
 @pytest.mark.parametrize(("name", "content", "message"), list(refusals()))

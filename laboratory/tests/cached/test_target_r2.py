@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from deconfound.design.gram import GramStore
 from deconfound_bench.cached.draws import HELD_OUT_SHARE, split_contexts
 from deconfound_bench.cached.environment import Environment
 from deconfound_bench.cached.pool import CachedPool
@@ -21,6 +20,7 @@ from deconfound_bench.cached.target_r2 import (
     target_r2_table,
     write_target_fits,
 )
+from deconfound_bench.gram_rows import GramStore
 from deconfound_bench.score_tables import to_text
 from deconfound_bench.tasks.coding.spec import coding_environment, read_coding_grid
 from deconfound_bench.tasks.summarization import read_hardest_contexts, summarization_environment

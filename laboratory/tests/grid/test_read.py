@@ -313,12 +313,12 @@ def one_model(rows):
 
 
 FAULTS = {
-    blank_context: 'small/contexts.parquet row 4: column "context" is empty',
-    null_context_id: 'small/contexts.parquet row 4: column "context_id" is missing',
-    null_output: 'small/outputs.parquet row 9: column "output" is missing',
-    blank_model: 'small/outputs.parquet row 9: column "model" is empty',
-    repeated_context: 'small/contexts.parquet row 13: column "context_id" repeats an earlier row: "art-003"',
-    unknown_context: 'small/outputs.parquet row 61: column "context_id" is not among the contexts: "art-099"',
+    blank_context: 'small/contexts.parquet row 4: context is blank',
+    null_context_id: 'small/contexts.parquet row 4: context_id has no value',
+    null_output: 'small/outputs.parquet row 9: output has no value',
+    blank_model: 'small/outputs.parquet row 9: model is blank',
+    repeated_context: 'small/contexts.parquet row 13: context_id "art-003" repeats an earlier row',
+    unknown_context: 'small/outputs.parquet row 61: context_id "art-099" is not among the contexts',
     doubled_cell: 'small/outputs.parquet row 61: context "art-001" has another output of model "TRAE+Seed"',
     missing_cells: 'small/outputs.parquet: context "art-001" has no output of model "TRAE+Seed" '
     "(missing: 3 of 60 outputs; Lead-3 (ext): 1, TRAE+Seed: 2)",
@@ -359,11 +359,11 @@ def test_a_missing_component_is_named_with_the_available_ones(folder, rows):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, 'row 1: column "clarity" is missing or NaN'),
-        (np.nan, 'row 1: column "clarity" is missing or NaN'),
-        (np.inf, 'row 1: column "clarity" is infinite'),
-        (-0.1, 'row 1: column "clarity" is outside [0, 1]: -0.1'),
-        (1.1, 'row 1: column "clarity" is outside [0, 1]: 1.1'),
+        (None, 'row 1: clarity has no value'),
+        (np.nan, 'row 1: clarity has no value'),
+        (np.inf, 'row 1: clarity inf is infinite'),
+        (-0.1, 'row 1: clarity -0.1 is outside [0, 1]'),
+        (1.1, 'row 1: clarity 1.1 is outside [0, 1]'),
     ],
 )
 def test_a_required_component_must_be_finite_and_in_range(folder, rows, value, message):
@@ -383,7 +383,7 @@ def test_a_required_component_must_be_numeric(folder, rows):
     for row in rows[1]:
         row["clarity"] = "good"
     (problem,) = rejected(written(folder, rows), ["clarity"])
-    assert 'column "clarity" is not a number: "good" (60 rows: 1, 2, 3, …)' in problem
+    assert 'clarity "good" is not a number (60 rows: 1, 2, 3, …)' in problem
 
 
 def test_a_reversed_range_is_a_usage_error(folder, rows):
