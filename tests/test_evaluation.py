@@ -1,38 +1,50 @@
-"""A study's answer as a whole: what may change it, what must not, and that it is right."""
+"""An evaluation as a whole: what changes its numbers, what does not, and what each option does."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from deconfound.demo.study import Demo, Sizes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import deconfound as dc
-from deconfound.demo import make_demo
-from deconfound.reward import FAMILIES
+from deconfound.crossfit import CrossFit, cross_fit
+from deconfound.decide.calibration import cross_fitted_calibrated_q
+from deconfound.decide.routing import routing_gain
+from deconfound.demo import Demo
+from deconfound.design import group_folds
+from deconfound.evaluation import FOLDS
+from deconfound.findings import Notice
+from deconfound.progress import no_progress
+from deconfound.reward import FAMILIES, Auto, ExpOnly, Family, ObsOnly
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
+from deconfound.surface_share import StudyTrainingData
+from deconfound.value import ScoredExperiment, direct, tuned_doubly_robust, with_reward_bias
+from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
-SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
 CLOSE = 1e-8  # sums in another order differ in the last digits; fits repeat them through a solve
+FEW_EXAMPLES = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TABLES = ("log", "experiment", "replay")
 
 
 @pytest.fixture(scope="module")
 def demo() -> Demo:
-    return make_demo(3, sizes=SMALL)
+    return small_demo()
 
 
 @pytest.fixture(scope="module")
-def result(demo: Demo) -> dc.Result:
-    return dc.evaluate(study_of(demo))
+def study() -> dc.Study:
+    return prepared_demo().study
 
 
-def study_of(demo: Demo, **tables: pa.Table) -> dc.Study:
-    chosen = {"log": demo.log, "experiment": demo.experiment, "replay": demo.replay} | tables
-    return dc.load(**chosen)
+@pytest.fixture(scope="module")
+def result() -> dc.Result:
+    return demo_result()
 
 
 def numbers(result: dc.Result) -> np.ndarray:
@@ -41,162 +53,244 @@ def numbers(result: dc.Result) -> np.ndarray:
     return np.concatenate([*parts, q])
 
 
+def verdicts(result: dc.Result) -> dict[str, str]:
+    return {finding.check: finding.verdict for finding in result.findings}
+
+
+def change_column(table: pa.Table, name: str, change: Callable[[pa.ChunkedArray], pa.Array]) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, change(table[name]))
+
+
+def cross_fit_demo(family: Family) -> tuple[CrossFit[Family], ScoredExperiment]:
+    """What the evaluation of the demo does first, done separately."""
+    arrays = prepared_demo().arrays
+    rows = arrays.experiment
+    fitted = cross_fit(StudyTrainingData(arrays), family, FOLDS, 0, None, no_progress)
+    data = ScoredExperiment.from_arrays(
+        arrays.models,
+        fitted.q,
+        fitted.prediction,
+        rows.model,
+        rows.outcome,
+        propensity=rows.propensity,
+        cluster=rows.cluster,
+    )
+    return fitted, data
+
+
+# Families
+
+
 @pytest.mark.parametrize("family", [family.name for family in FAMILIES])
-def test_every_family_answers_and_keeps_its_promises(demo, family):
-    result = dc.evaluate(study_of(demo), family=family)
+def test_every_family_gives_intervals_in_the_unit_range_and_recommends_for_every_context(demo, family):
+    result = demo_result(family)
     interval = result.values.interval()
-    assert result.choice.estimator.name == family
+    assert result.family.estimator.name == family
     assert ((interval >= 0) & (interval <= 1)).all()
     assert (interval[:, 0] <= interval[:, 1]).all()
     assert {row.model for row in result.recommendations} <= set(result.models)
     assert len(result.recommendations) == len(set(demo.replay["context_id"].to_pylist()))
-    assert result.summary().splitlines()[0].startswith(result.values.ranking()[0])
 
 
-def test_a_family_that_never_sees_the_experiment_can_tell_nothing_per_context(demo):
-    result = dc.evaluate(study_of(demo), family="obs-only")
-    assert {row.verdict for row in result.recommendations} == {"cannot tell"}
+def test_families_evaluated_on_one_prepared_study_or_alone_agree(study, result):
+    alone = dc.evaluate(study)
+    np.testing.assert_array_equal(alone.values.estimate, result.values.estimate)
+    prepared = dc.prepare(study)
+    prepared.evaluate("exp-only")
+    np.testing.assert_array_equal(prepared.evaluate("auto").values.estimate, result.values.estimate)
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hyperparameters_of_a_family_object_are_the_default_of_its_grid(study):
+    result = dc.evaluate(study, ExpOnly(penalty=7.0))
+    assert replace(result.family.estimator, penalty=1.0) == ExpOnly()
+    assert result.family.estimator == ExpOnly(penalty=7.0)
+
+
+def test_a_family_that_ignores_the_experiment_is_clear_on_no_context():
+    assert {row.verdict for row in demo_result("obs-only").recommendations} == {"cannot tell"}
+
+
+def test_only_auto_has_an_attribution_and_its_shares_sum_to_one(result):
+    attribution = result.attribution
+    assert attribution is not None
+    assert attribution.shares.shape == (len(SOURCES), len(FEATURE_VIEWS))
+    assert attribution.shares.sum() == pytest.approx(1.0)
+    assert (attribution.bootstrap_sd >= 0).all()
+    assert attribution.bootstrap_sd.max() > 0
+    assert demo_result("cvci").attribution is None
+
+
+def test_auto_shrinks_point_estimates_and_leaves_intervals_centered(result):
+    values = result.values
+    assert values.interval_center is not None
+    assert 0 <= values.shrinkage_fraction <= 1
+    assert (np.abs(values.estimate - values.interval_center) <= values.standard_error * (1 + 1e-9)).all()
+    low, high = values.interval().T
+    np.testing.assert_allclose((low + high) / 2, values.interval_center, atol=1e-9)
+    assert demo_result("cvci").values.interval_center is None
+
+
+def test_auto_samples_a_log_that_is_too_long_and_reports_it(study, monkeypatch):
+    monkeypatch.setattr(Auto, "max_log_rows", 100)
+    prepared = dc.prepare(study)
+    (finding,) = (each for each in prepared.evaluate("auto").findings if each.check == "long log")
+    assert finding.verdict == "warn"
+    assert isinstance(finding.details, Notice)
+    assert f"100 of the log's {len(prepared.arrays.log.weight)} " in finding.details.message
+    assert "long log" not in verdicts(prepared.evaluate("cvci"))
+
+
+# What does not change the numbers, and what does
+
+
+@FEW_EXAMPLES
 @given(seed=st.integers(0, 2**32 - 1))
-def test_the_order_of_rows_never_matters(demo, result, seed):
+def test_the_order_of_rows_does_not_matter(demo, result, seed):
     rng = np.random.default_rng(seed)
-    shuffled = {
-        name: getattr(demo, name).take(rng.permutation(getattr(demo, name).num_rows))
-        for name in ("log", "experiment", "replay")
-    }
-    again = dc.evaluate(study_of(demo, **shuffled))
+    shuffled = {name: getattr(demo, name).take(rng.permutation(getattr(demo, name).num_rows)) for name in TABLES}
+    again = dc.evaluate(load_demo(demo, **shuffled))
     np.testing.assert_allclose(numbers(again), numbers(result), atol=CLOSE)
     assert [row.model for row in again.recommendations] == [row.model for row in result.recommendations]
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@FEW_EXAMPLES
 @given(order=st.permutations(range(6)))
-def test_renaming_the_models_renames_the_answer(demo, result, order):
-    """Model i takes the name of model order[i]; its value must follow it."""
+def test_renaming_the_models_renames_the_values(demo, result, order):
+    """Model i gets the name of model order[i]; its value must follow it."""
     names = dict(zip(demo.models, [demo.models[i] for i in order], strict=True))
-    renamed = {}
-    for name in ("log", "experiment", "replay"):
-        table = getattr(demo, name)
-        models = pa.array([names[model] for model in table["model"].to_pylist()])
-        renamed[name] = table.set_column(table.column_names.index("model"), "model", models)
-    again = dc.evaluate(study_of(demo, **renamed)).values
+
+    def rename(column: pa.ChunkedArray) -> pa.Array:
+        return pa.array([names[model] for model in column.to_pylist()])
+
+    renamed = {name: change_column(getattr(demo, name), "model", rename) for name in TABLES}
+    again = dc.evaluate(load_demo(demo, **renamed)).values
     for old, new in names.items():
-        at, then = result.values.models.index(old), again.models.index(new)
-        assert again.estimate[then] == pytest.approx(result.values.estimate[at], abs=CLOSE)
-        assert again.covariance[then, then] == pytest.approx(result.values.covariance[at, at], abs=CLOSE)
+        before, after = result.values.models.index(old), again.models.index(new)
+        assert again.estimate[after] == pytest.approx(result.values.estimate[before], abs=CLOSE)
+        assert again.covariance[after, after] == pytest.approx(result.values.covariance[before, before], abs=CLOSE)
 
 
-def test_doubling_every_log_row_changes_nothing_for_a_family_that_pools_means(demo):
-    doubled = pa.concat_tables([demo.log, demo.log])
-    once, twice = (dc.evaluate(each, family="cvci") for each in (study_of(demo), study_of(demo, log=doubled)))
-    np.testing.assert_allclose(twice.values.estimate, once.values.estimate, atol=CLOSE)
+def test_doubling_every_log_row_does_not_change_a_family_that_pools_means(demo):
+    doubled = dc.evaluate(load_demo(demo, log=pa.concat_tables([demo.log, demo.log])), "cvci")
+    np.testing.assert_allclose(doubled.values.estimate, demo_result("cvci").values.estimate, atol=CLOSE)
 
 
 def test_repeating_every_replay_draw_changes_nothing(demo, result):
-    second = demo.replay.set_column(
-        demo.replay.column_names.index("draw"), "draw", pa.array(np.ones(demo.replay.num_rows, dtype=np.int64))
-    )
-    again = dc.evaluate(study_of(demo, replay=pa.concat_tables([demo.replay, second])))
+    second = change_column(demo.replay, "draw", lambda column: pc.add(column, 1))
+    again = dc.evaluate(load_demo(demo, replay=pa.concat_tables([demo.replay, second])))
     np.testing.assert_allclose(again.values.estimate, result.values.estimate, atol=CLOSE)
 
 
-def test_the_same_seed_gives_the_same_bytes(demo, result, tmp_path):
-    again = dc.evaluate(study_of(demo))
-    for name, each in (("first", result), ("second", again)):
-        each.save(tmp_path / name)
-    for file in ("result.json", "reward.npz", "featurizer.json", "featurizer.npz"):
-        assert (tmp_path / "first" / file).read_bytes() == (tmp_path / "second" / file).read_bytes(), file
+def test_another_seed_gives_other_folds(study, result):
+    assert not np.array_equal(dc.evaluate(study, seed=1).values.estimate, result.values.estimate)
 
 
-def test_another_seed_cuts_other_folds(demo, result):
-    other = dc.evaluate(study_of(demo), seed=1)
-    assert not np.array_equal(other.values.estimate, result.values.estimate)
-
-
-def test_a_kept_result_reloads_whole_and_recommends_the_same(demo, result, tmp_path):
-    result.save(tmp_path)
-    loaded = dc.Result.load(tmp_path)
-    assert loaded.summary() == result.summary()
-    assert loaded.document() == result.document()
-    assert loaded.recommend(demo.replay) == result.recommendations
-
-
-def test_a_half_kept_result_is_refused(result, tmp_path):
-    result.save(tmp_path)
-    whole = (tmp_path / "reward.npz").read_bytes()
-    (tmp_path / "reward.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(dc.DataError, match=r"Run `deconfound evaluate"):
-        dc.Result.load(tmp_path)
-    (tmp_path / "result.json").unlink()
-    with pytest.raises(dc.DataError, match=r"result\.json: there is no such file"):
-        dc.Result.load(tmp_path)
-
-
-def test_models_left_out_keep_teaching_and_keep_the_propensities(demo):
+def test_models_left_out_still_contribute_rows_and_propensities(demo, result):
     """With a third of the models left out, the others' unbiased values move by less than their standard errors."""
-    kept = demo.models[:4]
-    whole = dc.evaluate(study_of(demo))
-    part = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay, models=kept))
-    assert part.models == kept
-    assert part.counts["experiment"].rows == whole.counts["experiment"].rows
-    assert (
-        np.abs(part.values.interval_center - whole.values.interval_center[:4]) < whole.values.standard_error[:4]
-    ).all()
+    compared = demo.models[:4]
+    part = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay, models=compared))
+    assert part.models == compared
+    assert part.counts["experiment"].rows == result.counts["experiment"].rows
+    moved = np.abs(part.values.interval_center - result.values.interval_center[:4])
+    assert (moved < result.values.standard_error[:4]).all()
 
 
-def test_too_small_an_experiment_is_not_answered(demo):
-    """Two rows of two models: no model has the two rows that a variance needs."""
-    models = demo.experiment["model"].to_pylist()
-    second = next(i for i, name in enumerate(models) if name != models[0])
-    with pytest.raises(dc.EvidenceError, match="no model has 2"):
-        dc.evaluate(study_of(demo, experiment=demo.experiment.take([0, second])))
+# Values, routing and bias
 
 
-def test_a_model_with_one_randomized_row_gets_the_whole_interval(demo):
-    models = demo.experiment["model"].to_pylist()
-    rare = models[0]
-    rows = [i for i, name in enumerate(models) if name != rare or i == 0]
-    result = dc.evaluate(study_of(demo, experiment=demo.experiment.take(rows)))
-    assert result.values.interval()[result.models.index(rare)].tolist() == [0.0, 1.0]
-    assert "cannot tell" in {finding.verdict for finding in result.findings}
-    assert json.loads(json.dumps(result.document(), allow_nan=False))["models"] == list(result.models)
+def test_every_assumption_is_among_the_findings(result):
+    assert {"A1", "A2", "A3", "A4", "A5"} <= {finding.assumption for finding in result.findings}
 
 
-def test_a_study_without_text_is_evaluated_on_its_columns(demo):
-    """An embedding of each row stands in for the text, which is then taken away."""
-    rng = np.random.default_rng(0)
-    bare = {}
-    for name in ("log", "experiment", "replay"):
-        table = getattr(demo, name)
-        marks = demo.true_reward(table)
-        keep = [c for c in table.column_names if c not in ("context", "output")]
-        table = table.select(keep).append_column("feature_mark", pa.array(marks))
-        bare[name] = table.append_column("feature_noise", pa.array(rng.standard_normal(len(marks))))
-    study = dc.load(**bare)
-    assert not study.has_text
-    result = dc.evaluate(study, features=dc.FeatureSpec(source="columns"))
-    assert result.featurizer.psi_source == "labels and columns"
-    model, reward = np.array(demo.replay["model"].to_pylist()), demo.true_reward(demo.replay)
-    truth = np.array([reward[model == m].mean() for m in demo.models])
-    assert np.corrcoef(result.direct.estimate, truth)[0, 1] > 0.9
+def test_empty_replays_fail_the_check_of_replay_fidelity(demo):
+    empty = change_column(demo.replay, "output", lambda column: pa.array([""] * len(column)))
+    broken = dc.evaluate(load_demo(demo, replay=empty))
+    assert "A2" in {finding.assumption for finding in broken.findings if finding.verdict == "fail"}
 
 
-@pytest.mark.parametrize("wrong", [{"family": "cvcy"}, {"level": 1.5}, {"method": "guess"}, {"surface_share": 2.0}])
-def test_wrong_arguments_are_refused_with_advice(demo, wrong):
-    with pytest.raises(dc.UsageError):
-        dc.evaluate(study_of(demo), **wrong)
+def test_routing_evaluates_the_recommended_policy(study, result):
+    """It follows the calibrated reward; the uncalibrated one would choose other models here."""
+    _, data = cross_fit_demo(Auto())
+    folds = group_folds(prepared_demo().arrays.experiment.fold_group, FOLDS, 0)
+    policy_q = cross_fitted_calibrated_q(data, folds)
+    expected = np.bincount(policy_q.argmax(axis=1), minlength=len(study.models)) / len(policy_q)
+    np.testing.assert_allclose(result.routing.model_shares, expected)
+    assert not np.allclose(routing_gain(data).model_shares, expected)
 
 
-def test_families_evaluated_together_or_alone_agree(demo, result):
-    together = dc.evaluate_families(study_of(demo), ["exp-only", "auto"])
-    np.testing.assert_array_equal(together[1].values.estimate, result.values.estimate)
+def test_intervals_of_direct_values_include_the_bias_of_the_reward(study, result):
+    """A reward fitted to the log alone does not vary between bootstrap experiments, and is still biased."""
+    logged = dc.evaluate(study, "obs-only", options=dc.EvaluationOptions(method="direct"))
+    gap = logged.direct.estimate - demo_result("obs-only").values.center
+    assert result.direct.method == "direct, bootstrap refits, reward bias included"
+    assert logged.values.method == "direct, reward bias included"
+    assert (logged.values.standard_error > 0.5 * np.sqrt(np.mean(gap**2))).all()
+    assert np.isfinite(result.direct.df).all()
 
 
-def test_hyperparameters_given_with_a_fixed_family_are_used(demo):
-    from deconfound.reward import ExpOnly
+def test_the_gap_of_direct_values_compares_both_on_the_same_resampled_contexts(study):
+    result = demo_result("obs-only")
+    fitted, data = cross_fit_demo(ObsOnly())  # this reward ignores the experiment, so it is the same in every fold
+    reward_weight = float(result.values.reward_weight.mean())
+    gaps = []
+    for rows in fitted.bootstrap_rows:
+        resampled = tuned_doubly_robust(data.take(rows), reward_weight=reward_weight)
+        gaps.append(fitted.q[rows].mean(axis=0) - resampled.estimate)
+    without_gap = direct(study.models, fitted.q, prepared_demo().arrays.experiment.cluster)
+    expected = with_reward_bias(without_gap, result.values, np.array(gaps))
+    np.testing.assert_allclose(result.direct.covariance, expected.covariance, rtol=1e-9)
 
-    result = dc.evaluate(study_of(demo), family=ExpOnly(penalty=7.0))
-    assert result.choice.estimator == ExpOnly(penalty=7.0)
-    assert replace(result.choice.estimator, penalty=1.0) == ExpOnly()
+
+def test_users_of_the_log_widen_the_intervals_of_its_bias(demo):
+    """Outcomes that depend on the user alone: the effective number of rows is the number of users."""
+    users = np.arange(demo.log.num_rows) % 30
+    effect = np.random.default_rng(0).random(30)[users]
+    log = demo.log.drop_columns([name for name in ("cluster", "outcome") if name in demo.log.column_names])
+    log = log.append_column("outcome", pa.array(effect))
+    clustered_log = log.append_column("cluster", pa.array([f"user {user}" for user in users]))
+    plain, clustered = (dc.evaluate(load_demo(demo, log=each)) for each in (log, clustered_log))
+    assert (clustered.raw_log.standard_error > 1.15 * plain.raw_log.standard_error).all()
+    widths = [[bias.high - bias.low for bias in each.log_bias.biases] for each in (clustered, plain)]
+    assert (np.array(widths[0]) > widths[1]).all()
+
+
+# Contexts beyond the experiment
+
+
+@pytest.fixture(scope="module")
+def half_experiment(demo: Demo) -> pa.Table:
+    """Every other row, so that half of the replayed contexts are outside the experiment."""
+    return demo.experiment.take(np.arange(0, demo.experiment.num_rows, 2))
+
+
+@pytest.fixture(scope="module")
+def outside(demo: Demo, half_experiment: pa.Table) -> pa.ChunkedArray:
+    """Whether each replay row's context is outside that half of the experiment."""
+    return pc.invert(pc.is_in(demo.replay["context_id"], value_set=half_experiment["context_id"].combine_chunks()))
+
+
+@pytest.fixture(scope="module")
+def narrow(demo: Demo, half_experiment: pa.Table, outside: pa.ChunkedArray) -> dc.Result:
+    """Half of the experiment, with a replay of its own contexts only."""
+    return dc.evaluate(load_demo(demo, experiment=half_experiment, replay=demo.replay.filter(pc.invert(outside))))
+
+
+def test_extra_contexts_of_the_same_population_reduce_standard_errors(demo, half_experiment, narrow):
+    wide = dc.evaluate(load_demo(demo, experiment=half_experiment))
+    assert verdicts(wide)["contexts of the replay"] == "pass"
+    assert "contexts of the replay" not in verdicts(narrow)
+    assert wide.values.standard_error.mean() < narrow.values.standard_error.mean()
+    moved = wide.policy.calibration.mean_q - narrow.policy.calibration.mean_q
+    assert np.abs(moved).max() > 1e-3  # mean q is over the contexts that the values are about
+
+
+def test_extra_contexts_of_another_population_are_not_used(demo, half_experiment, outside, narrow):
+    def disguise(column: pa.ChunkedArray) -> pa.Array:
+        return pc.if_else(outside, pc.binary_join_element_wise("qqq zzz", column, " "), column)
+
+    replay = change_column(demo.replay, "context", disguise)
+    other = dc.evaluate(load_demo(demo, experiment=half_experiment, replay=replay))
+    assert verdicts(other)["contexts of the replay"] == "warn"
+    np.testing.assert_allclose(other.values.standard_error, narrow.values.standard_error, rtol=1e-9)
+    np.testing.assert_allclose(other.values.estimate, narrow.values.estimate, rtol=1e-9)
+    np.testing.assert_allclose(other.policy.calibration.mean_q, narrow.policy.calibration.mean_q, rtol=1e-9)

@@ -58,7 +58,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
         Section("", answer_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),
-        Section(WARNINGS, _warning_lines(result)),
+        _check_section(result),
     ]
     if verbose:
         found.append(Section("How this was computed", _provenance_lines(result)))
@@ -166,7 +166,7 @@ def _routing_lines(result: Result) -> list[str]:
     return [routing_text(result.routing), contexts]
 
 
-def _warning_lines(result: Result) -> list[str]:
+def _check_section(result: Result) -> Section:
     """Warnings and failures in full; inconclusive checks are counted."""
     listed = [f for f in result.findings if f.verdict in ("fail", "warn") or f.check == OVERLAP]
     lines = []
@@ -175,11 +175,12 @@ def _warning_lines(result: Result) -> list[str]:
         lines.append(f"{finding.verdict}{assumption}: {finding.message} {finding.remedy}".rstrip())
     if any(f.p_value is not None and f.verdict in ("fail", "warn") for f in listed):
         lines.append(false_alarm_note(result.level))
-    open_ = sum(finding.verdict == "cannot tell" for finding in result.findings)
-    if open_:
-        verb = "was" if open_ == 1 else "were"
-        lines.append(f"{pluralize(open_, 'check')} {verb} inconclusive; `deconfound check` lists what they need.")
-    return lines
+    inconclusive = sum(finding.verdict == "cannot tell" for finding in result.findings)
+    if inconclusive:
+        verb = "was" if inconclusive == 1 else "were"
+        count = f"{pluralize(inconclusive, 'check')} {verb} inconclusive"
+        lines.append(f"{count}; `deconfound check` lists what they need.")
+    return Section(WARNINGS, lines) if listed else Section("Assumption checks", ["No warnings.", *lines])
 
 
 def _provenance_lines(result: Result) -> list[str]:

@@ -1,0 +1,123 @@
+"""Options of an evaluation, and studies that are too small or have no text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import deconfound as dc
+from deconfound.crossfit import BOOTSTRAP_REFITS
+from deconfound.demo import Demo
+from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
+
+
+@pytest.fixture(scope="module")
+def demo() -> Demo:
+    return small_demo()
+
+
+@pytest.fixture(scope="module")
+def study() -> dc.Study:
+    return prepared_demo().study
+
+
+@pytest.fixture(scope="module")
+def result() -> dc.Result:
+    return demo_result()
+
+
+@pytest.mark.parametrize("wrong", [{"method": "guess"}, {"surface_share": 2.0}, {"refits": 1}])
+def test_an_invalid_option_is_refused_by_name(wrong):
+    with pytest.raises(dc.UsageError, match=next(iter(wrong))):
+        dc.EvaluationOptions(**wrong)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [({"family": "cvcy"}, "cvcy"), ({"level": 1.5}, "level")])
+def test_an_unknown_family_and_an_impossible_level_are_refused(study, wrong, message):
+    with pytest.raises(dc.UsageError, match=message):
+        dc.evaluate(study, **wrong)
+
+
+def test_the_number_of_refits_does_not_change_the_values(study, result):
+    stages: list[str] = []
+    options = dc.EvaluationOptions(refits=30)
+    more = dc.evaluate(study, options=options, progress=lambda stage, _: stages.append(stage))
+    assert (len(result.policy.bootstrap_fits), len(more.policy.bootstrap_fits)) == (BOOTSTRAP_REFITS, 30)
+    assert stages.count("fitting bootstrap replicates") == 30
+    np.testing.assert_array_equal(more.values.estimate, result.values.estimate)
+
+
+def test_a_cost_changes_recommendations_and_not_values(study, result):
+    costly = result.values.ranking()[0]
+    net = dc.evaluate(study, options=dc.EvaluationOptions(cost={costly: 0.9}))
+    np.testing.assert_array_equal(net.values.estimate, result.values.estimate)
+    assert costly not in {row.model for row in net.recommendations}
+    np.testing.assert_array_equal(net.policy.cost, [0.9 if name == costly else 0.0 for name in study.models])
+
+
+def test_a_cost_of_an_unknown_model_is_refused(study):
+    with pytest.raises(dc.UsageError, match="there is no model"):
+        dc.prepare(study, options=dc.EvaluationOptions(cost={"unknown": 0.1}))
+
+
+def test_a_target_of_the_same_contexts_changes_little_and_reports_its_overlap(demo, study, result):
+    contexts = demo.experiment.select(["context_id", "context"])
+    same = dc.evaluate(study, options=dc.EvaluationOptions(target=contexts))
+    np.testing.assert_allclose(same.values.interval_center, result.values.interval_center, atol=0.05)
+    assert "overlap with the target" in {finding.check for finding in same.findings}
+    assert "effective" in same.summary()
+
+
+def test_a_target_of_longer_contexts_changes_every_number_that_depends_on_contexts(demo, study, result):
+    contexts = demo.experiment.select(["context_id", "context"])
+    length = pc.utf8_length(contexts["context"]).to_numpy()
+    longer = contexts.take(np.argsort(-length)[: len(length) // 2])
+    shifted = dc.evaluate(study, options=dc.EvaluationOptions(target=longer))
+    assert np.abs(shifted.values.interval_center - result.values.interval_center).max() > 1e-3
+    assert np.abs(shifted.experiment.estimate - result.experiment.estimate).max() > 1e-3
+    assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
+    assert np.abs(shifted.policy.calibration.mean_q - result.policy.calibration.mean_q).max() > 1e-3
+    assert shifted.routing.value != result.routing.value
+
+
+def test_a_target_without_overlap_is_refused(study):
+    numbers = range(60)
+    target = pa.table({"context_id": [f"x{i}" for i in numbers], "context": [f"qqq{i} zzz{i} {i}" for i in numbers]})
+    with pytest.raises(dc.AssumptionError, match="target"):
+        dc.prepare(study, options=dc.EvaluationOptions(target=target))
+
+
+def test_an_experiment_without_two_rows_of_any_model_is_refused(demo):
+    models = demo.experiment["model"].to_pylist()
+    other = next(i for i, name in enumerate(models) if name != models[0])
+    with pytest.raises(dc.EvidenceError, match="no model has 2"):
+        dc.evaluate(load_demo(demo, experiment=demo.experiment.take([0, other])))
+
+
+def test_a_model_with_one_experiment_row_has_the_whole_range_as_its_interval(demo):
+    models = demo.experiment["model"].to_pylist()
+    rare = models[0]
+    rows = [i for i, name in enumerate(models) if name != rare or i == 0]
+    result = dc.evaluate(load_demo(demo, experiment=demo.experiment.take(rows)))
+    assert result.values.interval()[result.models.index(rare)].tolist() == [0.0, 1.0]
+    assert "cannot tell" in {finding.verdict for finding in result.findings}
+
+
+def test_a_study_without_text_is_evaluated_on_its_feature_columns(demo):
+    """The true reward of each row and a column of noise replace the text."""
+    rng = np.random.default_rng(0)
+    tables = {}
+    for name in ("log", "experiment", "replay"):
+        table = getattr(demo, name)
+        reward = demo.true_reward(table)
+        table = table.drop_columns(["context", "output"]).append_column("feature_reward", pa.array(reward))
+        tables[name] = table.append_column("feature_noise", pa.array(rng.standard_normal(len(reward))))
+    study = dc.load(**tables)
+    assert not study.has_text
+    result = dc.evaluate(study, options=dc.EvaluationOptions(features=dc.FeatureSpec(source="columns")))
+    assert result.featurizer.psi_source == "labels and columns"
+    model, reward = np.array(demo.replay["model"].to_pylist()), demo.true_reward(demo.replay)
+    truth = np.array([reward[model == name].mean() for name in demo.models])
+    assert np.corrcoef(result.direct.estimate, truth)[0, 1] > 0.9
