@@ -44,14 +44,14 @@ def direct_edges(edges: dict[tuple[str, str], int]) -> list[tuple[str, str]]:
         uses.setdefault(a, set()).add(b)
 
     def reachable(start: str) -> set[str]:
-        found: set[str] = set()
+        reached: set[str] = set()
         waiting = list(uses.get(start, ()))
         while waiting:
             room = waiting.pop()
-            if room not in found:
-                found.add(room)
+            if room not in reached:
+                reached.add(room)
                 waiting.extend(uses.get(room, ()))
-        return found
+        return reached
 
     return sorted((a, b) for a, b in edges if not any(b in reachable(c) for c in uses[a] if c != b))
 

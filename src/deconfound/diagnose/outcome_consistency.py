@@ -154,15 +154,15 @@ def check_values(study: Study) -> PendingFinding:
 
 def check_direction(study: Study, arrays: StudyArrays, seed: int, level: float) -> Finding | PendingFinding:
     """Whether outputs that rate high in the log rate low in the experiment, within models."""
-    trial, blocks = arrays.experiment, arrays.log.blocks
-    if blocks.dense is None or trial.blocks.dense is None or len(trial.outcome) < MIN_OUTCOME_ROWS:
-        return Finding(DIRECTION, "cannot tell", DirectionUntested(len(trial.outcome), MIN_OUTCOME_ROWS), "A3")
+    experiment, blocks = arrays.experiment, arrays.log.blocks
+    if blocks.dense is None or experiment.blocks.dense is None or len(experiment.outcome) < MIN_OUTCOME_ROWS:
+        return Finding(DIRECTION, "cannot tell", DirectionUntested(len(experiment.outcome), MIN_OUTCOME_ROWS), "A3")
     _, model = encode(study.log.arrow["model"], (*study.models, *study.uncompared_models))
     outcome = study.log.arrow["outcome"].to_numpy()
     prediction = transferred_prediction(
-        blocks.dense[blocks.row_index], outcome, model, trial.blocks.dense[trial.blocks.row_index]
+        blocks.dense[blocks.row_index], outcome, model, experiment.blocks.dense[experiment.blocks.row_index]
     )
-    association = within_model_association(prediction, trial.outcome, trial.model, trial.cluster, seed)
+    association = within_model_association(prediction, experiment.outcome, experiment.model, experiment.cluster, seed)
     confirmed = association.positive_p_value < 1.0 - level
     return PendingFinding(
         DIRECTION,

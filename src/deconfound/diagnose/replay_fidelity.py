@@ -133,13 +133,15 @@ def check_support(arrays: StudyArrays, seed: int, level: float) -> Finding | Pen
 
 def check_draws(arrays: StudyArrays) -> Finding:
     """Whether every model was replayed equally often on every context."""
-    cells = arrays.replay
-    draws = np.bincount(cells.context * cells.n_models + cells.model, minlength=len(cells.contexts) * cells.n_models)
-    incomplete = int((draws.reshape(-1, cells.n_models) == 0).any(axis=1).sum())
+    replay = arrays.replay
+    draws = np.bincount(
+        replay.context * replay.n_models + replay.model, minlength=len(replay.contexts) * replay.n_models
+    )
+    incomplete = int((draws.reshape(-1, replay.n_models) == 0).any(axis=1).sum())
     present = draws[draws > 0]
     short = int((present < present.max()).sum())
-    details = ReplayDraws(len(cells.contexts), incomplete, len(present), short, int(present.max()))
-    share = (incomplete * cells.n_models + short) / len(draws)
+    details = ReplayDraws(len(replay.contexts), incomplete, len(present), short, int(present.max()))
+    share = (incomplete * replay.n_models + short) / len(draws)
     return Finding(DRAWS, "warn" if incomplete or short else "pass", details, "A2", share)
 
 
@@ -148,8 +150,10 @@ def check_draws(arrays: StudyArrays) -> Finding:
 
 def compare_experiment_outputs(arrays: StudyArrays, seed: int) -> TwoSampleResult | None:
     """The experiment's outputs against replay of the same context by the same model."""
-    trial = arrays.experiment
-    return two_sample_test(pair_with_replay(arrays, trial.blocks, trial.context, trial.model, seed), seed)
+    experiment = arrays.experiment
+    return two_sample_test(
+        pair_with_replay(arrays, experiment.blocks, experiment.context, experiment.model, seed), seed
+    )
 
 
 def pair_with_replay(
@@ -160,22 +164,22 @@ def pair_with_replay(
     If the replay runs the same models, a row's output is one more draw of its cell, exchangeable with the others.
     ``context`` and ``model`` are codes among the replay's, -1 for rows to leave out.
     """
-    cells = arrays.replay
-    matched = np.flatnonzero((context >= 0) & (model >= 0) & (model < cells.n_models))
-    cell_of_row = context[matched] * cells.n_models + model[matched]
-    cell_of_draw = cells.context * cells.n_models + cells.model
+    replay = arrays.replay
+    matched = np.flatnonzero((context >= 0) & (model >= 0) & (model < replay.n_models))
+    cell_of_row = context[matched] * replay.n_models + model[matched]
+    cell_of_draw = replay.context * replay.n_models + replay.model
     stratum = np.concatenate([cell_of_row, cell_of_draw])
     group = np.arange(len(stratum)) < len(cell_of_row)
     selected = subsample_strata(group, stratum, seed)
     rows, draws = selected[group[selected]], selected[~group[selected]] - len(cell_of_row)
-    row_index, draw_index = blocks.row_index[matched[rows]], cells.blocks.row_index[draws]
+    row_index, draw_index = blocks.row_index[matched[rows]], replay.blocks.row_index[draws]
     text = dense = None
-    if blocks.text is not None and cells.blocks.text is not None:
-        text = sparse.vstack([blocks.text[row_index], cells.blocks.text[draw_index]], format="csr")
-    if blocks.dense is not None and cells.blocks.dense is not None:
-        dense = np.vstack([blocks.dense[row_index], cells.blocks.dense[draw_index]])
+    if blocks.text is not None and replay.blocks.text is not None:
+        text = sparse.vstack([blocks.text[row_index], replay.blocks.text[draw_index]], format="csr")
+    if blocks.dense is not None and replay.blocks.dense is not None:
+        dense = np.vstack([blocks.dense[row_index], replay.blocks.dense[draw_index]])
     stratum, group = stratum[selected], group[selected]
-    return TwoSampleData(text, dense, group, stratum, stratum // cells.n_models, stratum % cells.n_models)
+    return TwoSampleData(text, dense, group, stratum, stratum // replay.n_models, stratum % replay.n_models)
 
 
 # --- support ---
@@ -198,20 +202,20 @@ def support_p_value(by_model: tuple[ModelSupport, ...]) -> float:
 
 def support_by_model(arrays: StudyArrays, seed: int) -> tuple[ModelSupport, ...]:
     """The share outside the experiment's support, for each model with enough experiment rows."""
-    trial, cells = arrays.experiment, arrays.replay
+    experiment, replay = arrays.experiment, arrays.replay
     rng = np.random.default_rng(seed)
-    _, first_draw = np.unique(cells.context * cells.n_models + cells.model, return_index=True)
-    first_draw = first_draw[np.isin(cells.context[first_draw], trial.context)]
+    _, first_draw = np.unique(replay.context * replay.n_models + replay.model, return_index=True)
+    first_draw = first_draw[np.isin(replay.context[first_draw], experiment.context)]
     results = []
-    for code in range(cells.n_models):
-        own = _sample(np.flatnonzero(trial.model == code), MAX_REFERENCE_ROWS, rng)
-        replayed = _sample(first_draw[cells.model[first_draw] == code], MAX_REPLAYED_ROWS, rng)
-        if len(np.unique(trial.context[own])) < MIN_STRATA:
+    for code in range(replay.n_models):
+        own = _sample(np.flatnonzero(experiment.model == code), MAX_REFERENCE_ROWS, rng)
+        replayed = _sample(first_draw[replay.model[first_draw] == code], MAX_REPLAYED_ROWS, rng)
+        if len(np.unique(experiment.context[own])) < MIN_STRATA:
             continue
-        reference = _output_embedding(trial.blocks, trial.blocks.row_index[own])
-        outputs = _output_embedding(cells.blocks, cells.blocks.row_index[replayed])
-        within = nearest_distance(reference, trial.context[own], reference, trial.context[own])
-        beyond = nearest_distance(outputs, cells.context[replayed], reference, trial.context[own])
+        reference = _output_embedding(experiment.blocks, experiment.blocks.row_index[own])
+        outputs = _output_embedding(replay.blocks, replay.blocks.row_index[replayed])
+        within = nearest_distance(reference, experiment.context[own], reference, experiment.context[own])
+        beyond = nearest_distance(outputs, replay.context[replayed], reference, experiment.context[own])
         results.append(ModelSupport(code, *share_outside(within, beyond)))
     return tuple(results)
 

@@ -54,15 +54,15 @@ def summary(result: Result, *, verbose: bool = False) -> str:
 
 def sections(result: Result, *, verbose: bool) -> list[Section]:
     """Everything but the table of values; the answer comes first."""
-    found = [
+    chosen = [
         Section("", answer_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),
         _check_section(result),
     ]
     if verbose:
-        found.append(Section("How this was computed", _provenance_lines(result)))
-    return [section for section in found if section.lines]
+        chosen.append(Section("How this was computed", _provenance_lines(result)))
+    return [section for section in chosen if section.lines]
 
 
 def comparison(results: Sequence[Result]) -> str:
