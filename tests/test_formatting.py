@@ -63,13 +63,26 @@ def test_a_table_aligns_numbers_right_and_chosen_columns_left():
     assert text_table([]) == ""
 
 
-def test_long_lines_are_wrapped_with_their_indentation_and_short_ones_unchanged():
-    text = "short   line\n  " + "word " * 30 + "end\n" + "x" * 60
-    lines = wrap(text, 40).split("\n")
-    assert lines[0] == "short   line"
-    assert all(line.startswith("  word") for line in lines[1:-1])
-    assert all(len(line) <= 40 for line in lines[:-1])
-    assert lines[-1] == "x" * 60
+def test_long_lines_are_wrapped_and_short_ones_unchanged():
+    lines = wrap("short   line\n\n" + "word " * 30 + "end", 40).split("\n")
+    assert lines[:2] == ["short   line", ""]
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines[2:]).split() == ["word"] * 30 + ["end"]
+
+
+def test_continuation_lines_of_an_indented_line_are_indented_by_two_more():
+    first, *rest = wrap("  warn: " + "word " * 20, 30).split("\n")
+    assert first.startswith("  warn")
+    assert rest
+    assert all(line.startswith("    word") for line in rest)
+    assert not any(line.startswith(" ") for line in wrap("word " * 20, 30).split("\n"))
+
+
+def test_table_rows_and_long_words_are_not_broken():
+    row = "1  cedar  " + "x" * 60
+    assert wrap(row, 40) == row
+    path = "/a-long-path/" + "x" * 60
+    assert path in wrap(f"saved to {path} today", 40).split("\n")
 
 
 @given(st.text("ab \n", max_size=120), st.integers(10, 40))

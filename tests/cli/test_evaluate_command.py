@@ -106,6 +106,33 @@ def test_costs_are_divided_by_the_value_of_an_outcome():
             parse_costs(pairs, value)
 
 
+def test_costs_reach_the_recommendations(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--json")) == 0
+    best = json.loads(capsys.readouterr().out)["best"]
+    assert main(evaluate_command(study_folder, "--json", f"--cost={best}=9", "--value-of-outcome=10")) == 0
+    assert best not in json.loads(capsys.readouterr().out)["recommendation_counts"]["most_likely"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (["--cost=oak"], "MODEL=AMOUNT"),
+        (["--cost=oak=much"], "MODEL=AMOUNT"),
+        (["--cost=oak=1", "--value-of-outcome=0"], "--value-of-outcome"),
+        (["--cost=unknown=1"], "there is no model"),
+    ],
+)
+def test_a_wrong_cost_ends_with_code_2_and_names_the_option(study_folder, wrong, message, capsys):
+    assert main(evaluate_command(study_folder, *wrong)) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_target_reaches_the_evaluation(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--json", f"--target={study_folder / 'experiment.parquet'}")) in (0, 3)
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert "overlap with the target" in {finding["check"] for finding in findings}
+
+
 def test_too_few_experiment_rows_end_with_code_4(study_folder, tmp_path, capsys):
     experiment = pq.read_table(study_folder / "experiment.parquet")
     models = experiment["model"].to_pylist()

@@ -35,7 +35,7 @@ def test_on_the_demo_the_log_is_wrong_and_the_evaluation_right(evaluated):
 
 
 def test_the_numbers_of_the_demo_do_not_move(evaluated):
-    """Pinned before the code was rearranged; whoever means to change a number regenerates them and says so."""
+    """A change that is meant to move a number regenerates the pinned file and says so in its message."""
     result, truth = evaluated
     assert list(result.models) == PINNED["models"]
     close([truth[name] for name in PINNED["truth"]], list(PINNED["truth"].values()))

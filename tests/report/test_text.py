@@ -1,10 +1,193 @@
-"""Small parts of the text report."""
+"""A result as text: the answer first, and sentences that follow the fields."""
 
 from __future__ import annotations
 
-from deconfound.report.text import spans
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import deconfound as dc
+from deconfound.findings import Finding, Notice
+from deconfound.formatting import TERMINAL_WIDTH
+from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
+from deconfound.report.check_text import false_alarm_note
+from deconfound.report.text import (
+    MAX_LISTED_PAIRS,
+    answer_lines,
+    comparison,
+    format_ranges,
+    format_value,
+    sections,
+    summary,
+    value_rows,
+)
+from deconfound.value import Values
+from tests.support.results import demo_result
+from tests.support.snapshots import assert_words_match_snapshot
+
+FAILED = Finding("replay fidelity", "fail", Notice("Outputs differ.", "Replay again."), "A2", 9.0, 0.0001, 0.001)
+FAILURE = "Assumption check failed: A2 (replay fidelity)."
+HOSTILE = "\x1b[31m"
 
 
-def test_consecutive_places_are_written_as_a_range():
-    assert spans([7, 2, 3, 4]) == "2 to 4, 7"
-    assert spans([1]) == "1"
+@pytest.fixture(scope="module")
+def result() -> dc.Result:
+    return demo_result()
+
+
+def with_values(result: dc.Result, estimate: list[float], standard_error: float) -> dc.Result:
+    """The result with other values, all with one standard error."""
+    models, covariance = result.models, standard_error**2 * np.eye(len(result.models))
+    return replace(result, values=Values(models, np.array(estimate), covariance, "by hand"))
+
+
+def lines(result: dc.Result, heading: str, *, verbose: bool = False) -> list[str]:
+    """The lines of one section; none if there is no such section."""
+    return next((section.lines for section in sections(result, verbose=verbose) if section.heading == heading), [])
+
+
+def test_the_summary_matches_its_snapshot(result):
+    """With and without how it was computed, and several families side by side."""
+    texts = [result.summary(), result.summary(verbose=True), comparison([result, demo_result("exp-only")])]
+    text = "\n----\n\n".join(texts)
+    assert max(map(len, text.splitlines())) <= TERMINAL_WIDTH
+    assert_words_match_snapshot(text, "summary")
+
+
+def test_the_first_line_has_the_best_model_with_its_value_and_interval(result):
+    row = result.values.table()[0]
+    assert row["model"] == result.values.ranking()[0]
+    first = answer_lines(result)[0]
+    for part in (row["model"], f"{row['estimate']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}"):
+        assert part in first
+    assert first == result.summary().splitlines()[0]
+
+
+def test_rivals_of_the_best_model_are_named(result):
+    first, second, *_ = answer_lines(result)
+    rivals = [name for name in result.values.best_set() if name != result.values.ranking()[0]]
+    assert first.startswith("Leading model: ")
+    assert all(name in second for name in rivals)
+    separated = with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.001)
+    assert answer_lines(separated)[0].startswith(f"Best model: {result.models[2]}, ")
+    assert not any("may also be" in line for line in answer_lines(separated))
+
+
+def test_a_failed_check_comes_before_the_answer(result):
+    broken = replace(result, findings=(*result.findings, FAILED))
+    assert answer_lines(broken)[0] == FAILURE
+    assert answer_lines(broken)[2] == answer_lines(result)[0]
+    assert comparison([broken]).splitlines()[0] == FAILURE
+    assert "failed" not in result.summary()
+    assert "failed" not in comparison([result])
+
+
+def test_warnings_are_listed_with_remedies_and_inconclusive_checks_counted(result):
+    notice = Finding("columns", "warn", Notice("A column was renamed.", "Check it."))
+    unclear = Finding("sample ratio", "cannot tell", Notice("Too few rows."), "A1")
+    passed = Finding("label leakage", "pass", Notice("No leak."))
+    listed = lines(replace(result, findings=(passed, notice, unclear)), "Warnings")
+    assert listed[0] == "warn: A column was renamed. Check it."
+    assert listed[1].startswith("1 check was inconclusive")
+    assert len(listed) == 2
+    listed = lines(replace(result, findings=(FAILED,)), "Warnings")
+    assert listed == ["fail (A2): Outputs differ. Replay again.", false_alarm_note(0.95)]
+    without = replace(result, findings=(passed,))
+    assert lines(without, "Warnings") == []
+    assert lines(without, "Assumption checks") == ["No warnings."]
+
+
+def test_log_bias_and_routing_sentences_are_part_of_the_text(result):
+    assert result.log_bias.summary in answer_lines(result)
+    assert result.routing.summary in lines(result, "Routing")
+
+
+def test_the_explanation_of_the_log_bias_is_part_of_the_verbose_text(result):
+    """The demo's log is confounded through the choice of the model."""
+    attribution = result.attribution
+    assert attribution.log_bias_sd > NEGLIGIBLE_LOG_BIAS
+    assert attribution.variance_components.bias_model > attribution.variance_components.bias_proxies
+    paragraph = attribution_paragraph(attribution).split("\n")
+    assert lines(result, "How this was computed", verbose=True)[-len(paragraph) :] == paragraph
+    assert lines(result, "How this was computed") == []
+
+
+def test_the_best_model_net_of_cost_is_named(result):
+    first = result.values.ranking()[0]
+    cost = np.array([0.9 if name == first else 0.0 for name in result.models])
+    (line,) = (
+        each for each in answer_lines(replace(result, policy=replace(result.policy, cost=cost))) if "Net" in each
+    )
+    second = result.values.table()[1]
+    assert second["model"] in line
+    assert f"{second['estimate']:.3f}" in line
+    assert first not in line
+    assert not any("Net of cost" in each for each in answer_lines(result))
+
+
+def test_few_unseparated_pairs_are_named_and_many_listed_by_rank(result):
+    separated = with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 0.001)
+    assert len(lines(separated, "Comparisons")) == 1
+    a, b = result.models[4:]
+    tied = with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.501], 0.001)
+    assert lines(tied, "Comparisons") == [f"Not separated at 95 % confidence: {b} and {a}."]
+    equal = with_values(result, [0.45, 0.46, 0.47, 0.48, 0.49, 0.5], 0.1)
+    assert len(equal.contrasts()) > MAX_LISTED_PAIRS
+    listed = lines(equal, "Comparisons")
+    assert [line.strip() for line in listed[1:]] == [
+        "1 and 2 to 6",
+        "2 and 3 to 6",
+        "3 and 4 to 6",
+        "4 and 5 to 6",
+        "5 and 6",
+    ]
+
+
+def test_the_table_has_one_row_per_model_best_first(result):
+    heading, *rows = value_rows(result)
+    assert [row[1] for row in rows] == list(result.values.ranking())
+    assert {len(row) for row in rows} == {len(heading)}
+    i = result.models.index(rows[0][1])
+    assert rows[0][2] == f"{result.values.estimate[i]:.3f}"
+    assert rows[0][4] == f"{result.raw_log.estimate[i]:.3f}"
+    assert rows[0][5] == f"{result.raw_log.estimate[i] - result.values.estimate[i]:+.3f}"
+    assert rows[0][6].startswith(f"{result.experiment.estimate[i]:.3f} ± ")
+
+
+def test_a_model_without_log_or_experiment_rows_has_no_number_there(result):
+    first = result.models.index(result.values.ranking()[0])
+
+    def without_first(values: Values) -> Values:
+        estimate = values.estimate.copy()
+        estimate[first] = np.nan
+        return replace(values, estimate=estimate)
+
+    bare = replace(result, raw_log=without_first(result.raw_log), experiment=without_first(result.experiment))
+    assert value_rows(bare)[1][4:] == ("–", "–", "none")
+
+
+def test_control_characters_in_names_are_escaped(result):
+    names = tuple(HOSTILE + name for name in result.models)
+    values = {each: replace(getattr(result, each), models=names) for each in ("values", "experiment", "raw_log")}
+    rows = tuple(replace(row, model=HOSTILE + row.model) for row in result.recommendations)
+    hostile = replace(result, recommendations=rows, **values)
+    for text in (summary(hostile, verbose=True), comparison([hostile])):
+        assert "\x1b" not in text
+        assert "\\x1b[31mcedar" in text
+
+
+def test_families_are_compared_by_their_values_and_best_models(result):
+    other = demo_result("exp-only")
+    heading, *rows = comparison([result, other]).splitlines()
+    assert heading.split() == ["model", "auto", "exp-only"]
+    assert rows[len(result.models)].split() == ["best", result.values.ranking()[0], other.values.ranking()[0]]
+
+
+def test_consecutive_ranks_are_written_as_a_range():
+    assert format_ranges([7, 2, 3, 4]) == "2 to 4, 7"
+    assert format_ranges([1]) == "1"
+
+
+def test_a_value_has_three_decimals_or_is_a_dash():
+    assert [format_value(0.1234), format_value(0.1, signed=True), format_value(np.nan)] == ["0.123", "+0.100", "–"]

@@ -1,0 +1,81 @@
+"""Saved results: read back in full, equal for equal seeds, refused if damaged."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deconfound as dc
+from deconfound.reward import FAMILIES
+from tests.support.results import demo_result, prepared_demo, small_demo
+
+FILES = ("result.json", "reward.npz", "featurizer.json", "featurizer.npz")
+
+
+@pytest.fixture(scope="module")
+def result() -> dc.Result:
+    return demo_result()
+
+
+@pytest.fixture
+def folder(result: dc.Result, tmp_path: Path) -> Path:
+    """A saved result."""
+    result.save(tmp_path)
+    return tmp_path
+
+
+def test_a_saved_result_is_read_back_with_the_same_recommendations(result, folder):
+    loaded = dc.Result.load(folder)
+    assert loaded.summary(verbose=True) == result.summary(verbose=True)
+    assert loaded.document() == result.document()
+    assert loaded.recommend(small_demo().replay) == result.recommendations
+
+
+@pytest.mark.parametrize("family", [family.name for family in FAMILIES])
+def test_every_family_is_read_back_with_its_rewards(family, tmp_path):
+    result = demo_result(family)
+    result.save(tmp_path)
+    loaded = dc.Result.load(tmp_path)
+    assert loaded.family == result.family
+    assert loaded.findings == result.findings
+    assert loaded.recommend(small_demo().replay) == result.recommendations
+
+
+def test_costs_are_saved(result, tmp_path):
+    net = replace(result, policy=replace(result.policy, cost=np.linspace(0.1, 0.6, len(result.models))))
+    net.save(tmp_path)
+    loaded = dc.Result.load(tmp_path)
+    assert loaded.summary() == net.summary()
+    np.testing.assert_array_equal(loaded.policy.cost, net.policy.cost)
+
+
+def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
+    again = dc.evaluate(prepared_demo().study)
+    again.save(tmp_path / "again")
+    for file in FILES:
+        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes(), file
+
+
+def test_a_truncated_file_is_refused_with_the_command_that_writes_it(folder):
+    whole = (folder / "reward.npz").read_bytes()
+    (folder / "reward.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(dc.DataError, match=r"Run `deconfound evaluate"):
+        dc.Result.load(folder)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_missing_file_is_named(folder, file):
+    (folder / file).unlink()
+    with pytest.raises(dc.DataError, match=rf"{file}: (there is )?no such file"):
+        dc.Result.load(folder)
+
+
+def test_another_schema_is_refused(folder):
+    stored = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    (folder / "result.json").write_text(json.dumps({**stored, "schema": 2}), encoding="utf-8")
+    with pytest.raises(dc.DataError, match="schema 2"):
+        dc.Result.load(folder)
