@@ -19,7 +19,8 @@ from tools.import_graph import first_cycle, imports, module_edges, modules, room
 SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
-    {"errors", "findings", "formatting", "progress", "threads"},
+    {"errors", "formatting", "progress", "threads"},
+    {"findings"},
     {"design"},
     {"linalg", "data"},
     {"loading"},

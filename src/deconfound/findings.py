@@ -5,10 +5,11 @@ A finding is data. Its sentences are composed from the fields, in ``report/findi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, Protocol
+
+from deconfound.formatting import to_jsonable
 
 Verdict = Literal["pass", "warn", "fail", "cannot tell"]
 
@@ -64,14 +65,14 @@ def finding_to_document(finding: Finding) -> dict[str, Any]:
         "check": finding.check,
         "assumption": finding.assumption,
         "verdict": finding.verdict,
-        "statistic": _to_json(finding.statistic),
-        "p_value": _to_json(finding.p_value),
-        "adjusted_p_value": _to_json(finding.adjusted_p_value),
+        "statistic": to_jsonable(finding.statistic),
+        "p_value": to_jsonable(finding.p_value),
+        "adjusted_p_value": to_jsonable(finding.adjusted_p_value),
         "message": finding.message,
         "remedy": finding.remedy,
         "details": {
             "type": type(finding.details).__name__,
-            **{name: _to_json(value) for name, value in asdict(finding.details).items()},
+            **to_jsonable(asdict(finding.details)),
         },
     }
 
@@ -89,14 +90,6 @@ def finding_from_document(document: Mapping[str, Any], details_types: Iterable[t
         document["p_value"],
         document["adjusted_p_value"],
     )
-
-
-def _to_json(value: object) -> object:
-    if isinstance(value, tuple):
-        return [_to_json(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def _from_json(value: object) -> object:

@@ -313,10 +313,10 @@ def one_model(rows):
 
 
 FAULTS = {
-    blank_context: 'small/contexts.parquet row 4: context is blank',
-    null_context_id: 'small/contexts.parquet row 4: context_id has no value',
-    null_output: 'small/outputs.parquet row 9: output has no value',
-    blank_model: 'small/outputs.parquet row 9: model is blank',
+    blank_context: "small/contexts.parquet row 4: context is blank",
+    null_context_id: "small/contexts.parquet row 4: context_id has no value",
+    null_output: "small/outputs.parquet row 9: output has no value",
+    blank_model: "small/outputs.parquet row 9: model is blank",
     repeated_context: 'small/contexts.parquet row 13: context_id "art-003" repeats an earlier row',
     unknown_context: 'small/outputs.parquet row 61: context_id "art-099" is not among the contexts',
     doubled_cell: 'small/outputs.parquet row 61: context "art-001" has another output of model "TRAE+Seed"',
@@ -359,11 +359,11 @@ def test_a_missing_component_is_named_with_the_available_ones(folder, rows):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, 'row 1: clarity has no value'),
-        (np.nan, 'row 1: clarity has no value'),
-        (np.inf, 'row 1: clarity inf is infinite'),
-        (-0.1, 'row 1: clarity -0.1 is outside [0, 1]'),
-        (1.1, 'row 1: clarity 1.1 is outside [0, 1]'),
+        (None, "row 1: clarity has no value"),
+        (np.nan, "row 1: clarity has no value"),
+        (np.inf, "row 1: clarity inf is infinite"),
+        (-0.1, "row 1: clarity -0.1 is outside [0, 1]"),
+        (1.1, "row 1: clarity 1.1 is outside [0, 1]"),
     ],
 )
 def test_a_required_component_must_be_finite_and_in_range(folder, rows, value, message):

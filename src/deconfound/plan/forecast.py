@@ -209,7 +209,7 @@ def _kurtosis_df(df: FloatArray, excess_kurtosis: FloatArray) -> FloatArray:
 
 
 def tuning_inflation(df: FloatArray) -> FloatArray:
-    """Factor on each variance (k,) for having estimated the reward's weight, as ``best_power`` applies it."""
+    """Factor on each variance (k,) for tuning the reward's weight, as in ``optimal_reward_weight``."""
     own, total = own_weight_share(df), max(float(df.sum()), 2.0)
     return np.asarray(1 / (1 - own / np.maximum(df, 2.0) - (1 - own) / total))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from deconfound.diagnose.thresholds import FAIL_P_RATIO
 from deconfound.findings import Finding, Verdict, finding_to_document
+from deconfound.formatting import wrap
 
 SCHEMA = 2
 VERDICT_ORDER: tuple[Verdict, ...] = ("fail", "warn", "cannot tell", "pass")
@@ -63,13 +64,13 @@ def check_text(findings: Sequence[Finding], level: float) -> str:
         group = [finding for finding in findings if finding.verdict == verdict]
         if group:
             parts.append("\n".join([f"{HEADINGS[verdict]} ({len(group)})", *(finding_line(each) for each in group)]))
-    return "\n\n".join(parts) + "\n"
+    return wrap("\n\n".join(parts)) + "\n"
 
 
 def finding_line(finding: Finding) -> str:
     """One finding: the assumption, the check, what was observed, what to do."""
-    start = f"{finding.assumption:<2}  {finding.check}: {finding.message}"
-    return f"  {start} {finding.remedy}".rstrip()
+    name = f"{finding.assumption} {finding.check}".strip()
+    return f"  {name}: {finding.message} {finding.remedy}".rstrip()
 
 
 def check_document(findings: Sequence[Finding], level: float, seed: int) -> dict[str, Any]:

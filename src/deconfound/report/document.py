@@ -51,7 +51,7 @@ def document(result: Result) -> dict[str, Any]:
         "attribution": attribution_document(result.attribution),
         "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": result.log_bias.summary},
-        "counts": {name: asdict(counts) for name, counts in result.counts.items()},
+        "counts": {name: to_jsonable(asdict(counts)) for name, counts in result.counts.items()},
         "findings": [finding_to_document(finding) for finding in result.findings],
         "recommendation_counts": recommendation_counts(result),
         "recommendations": [to_jsonable(asdict(row)) for row in result.recommendations],

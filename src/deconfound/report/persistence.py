@@ -56,7 +56,7 @@ def load(directory: Path) -> Result:
             coefficients = {name: arrays[name] for name in arrays.files}
         return _result(stored, coefficients, load_featurizer(directory))
     except FileNotFoundError as error:
-        raise _unusable(Path(error.filename), "there is no such file") from error
+        raise _unusable(Path(error.filename), "no such file") from error
     except (OSError, ValueError, LookupError, TypeError, AttributeError, UsageError, zipfile.BadZipFile) as error:
         raise _unusable(where, f"it is not a saved result ({type(error).__name__})") from error
 

@@ -136,19 +136,18 @@ def _separation_lines(result: Result) -> list[str]:
     """Pairs of models whose difference may be zero."""
     best = result.values.best_set(result.level)
     settled = set(best) if len(best) == 1 else set()  # that test is more powerful than the pairwise ones
-    tied = [
-        (c.model, c.reference) for c in result.contrasts() if not c.significant and not settled & {c.model, c.reference}
-    ]
+    rank = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
+    pairs = [sorted((c.model, c.reference), key=rank.__getitem__) for c in result.contrasts() if not c.significant]
+    tied = [pair for pair in pairs if not settled & set(pair)]
     level = format_percent(result.level)
     if not tied:
         return [f"Every pair of models differs at {level} confidence."]
     if len(tied) <= MAX_LISTED_PAIRS:
-        pairs = "; ".join(" and ".join(map(escape_control_characters, pair)) for pair in tied)
-        return [f"Not separated at {level} confidence: {pairs}."]
-    rank = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
+        listed = "; ".join(" and ".join(map(escape_control_characters, pair)) for pair in tied)
+        return [f"Not separated at {level} confidence: {listed}."]
     below = {name: [rank[other] for one, other in tied if one == name] for name in rank}
-    listed = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
-    return [f"Not separated at {level} confidence, by rank:", *listed]
+    lines = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
+    return [f"Not separated at {level} confidence, by rank:", *lines]
 
 
 def _routing_lines(result: Result) -> list[str]:
@@ -180,7 +179,9 @@ def _check_section(result: Result) -> Section:
         verb = "was" if inconclusive == 1 else "were"
         count = f"{pluralize(inconclusive, 'check')} {verb} inconclusive"
         lines.append(f"{count}; `deconfound check` lists what they need.")
-    return Section(WARNINGS, lines) if listed else Section("Assumption checks", ["No warnings.", *lines])
+    if any(finding.verdict in ("fail", "warn") for finding in listed):
+        return Section(WARNINGS, lines)
+    return Section("Assumption checks", ["No warnings.", *lines])
 
 
 def _provenance_lines(result: Result) -> list[str]:
