@@ -33,7 +33,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layering.py laboratory/tests/test_layering.py
+	$(BIN)/python -m pytest tests/test_layering.py tests/test_language.py laboratory/tests/test_layering.py
 
 format: setup
 	$(BIN)/ruff format .

@@ -45,7 +45,7 @@ def test_the_number_of_refits_does_not_change_the_values(study, result):
     options = dc.EvaluationOptions(refits=30)
     more = dc.evaluate(study, options=options, progress=lambda stage, _: stages.append(stage))
     assert (len(result.policy.bootstrap_fits), len(more.policy.bootstrap_fits)) == (BOOTSTRAP_REFITS, 30)
-    assert stages.count("fitting bootstrap replicates") == 30
+    assert stages.count("fitting bootstrap refits") == 30
     np.testing.assert_array_equal(more.values.estimate, result.values.estimate)
 
 

@@ -134,7 +134,7 @@ class _Fitter(Generic[F]):
         """The final candidate fitted to resampled experiments."""
         fits = []
         for i, rows in enumerate(bootstrap_rows):
-            self._progress("fitting bootstrap replicates", i / len(bootstrap_rows))
+            self._progress("fitting bootstrap refits", i / len(bootstrap_rows))
             fits.append(self.prepared(final.surface_share).fit(final.tuned.estimator, rows))
         return tuple(fits)
 

@@ -13,7 +13,7 @@ from deconfound.crossfit import BOOTSTRAP_REFITS, CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
 from deconfound.decide.calibration import Calibration, cross_fitted_calibrated_q, fit_calibration
-from deconfound.decide.recommendation import Policy
+from deconfound.decide.recommendation import Policy, cost_vector
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.checks import CheckReport, run_checks
@@ -22,7 +22,7 @@ from deconfound.errors import EvidenceError, UsageError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, quote
+from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike
 from deconfound.progress import Progress, no_progress
@@ -42,6 +42,7 @@ from deconfound.value import (
     with_reward_bias,
 )
 from deconfound.value.log_bias import estimate_log_bias
+from deconfound.value.multiple_comparisons import check_level
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
@@ -51,7 +52,7 @@ DEFAULT_FEATURES = FeatureSpec()
 PAPER_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EvaluationOptions:
     """What an evaluation may be asked beyond its defaults.
 
@@ -75,8 +76,10 @@ class EvaluationOptions:
             raise UsageError(
                 f"surface_share must lie between 0 (text only) and 1 (statistics only), not {self.surface_share!r}."
             )
-        if self.refits < MIN_REFITS:
-            raise UsageError(f"refits must be at least {MIN_REFITS}, not {self.refits}: one refit has no variance.")
+        if not isinstance(self.features, FeatureSpec):
+            raise UsageError(f"features must be a FeatureSpec, not {self.features!r}.")
+        if self.refits != int(self.refits) or self.refits < MIN_REFITS:
+            raise UsageError(f"refits must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
 
 
 DEFAULTS = EvaluationOptions()
@@ -93,8 +96,7 @@ def evaluate(
 ) -> Result:
     """The value of each model with intervals, a recommendation per context, and every assumption check.
 
-    ``family`` is "auto", one of the paper's six, a variant, or a family object, whose hyperparameters are then the
-    defaults of its grid.
+    ``family`` is "auto", one of the paper's six, a variant, or a family object, which is tuned over its grid.
     """
     return prepare(study, level, seed, options=options, progress=progress).evaluate(family)
 
@@ -108,9 +110,8 @@ def prepare(
     progress: Progress = no_progress,
 ) -> PreparedStudy:
     """Compute the features of a study and check its assumptions, once for all families to be evaluated on it."""
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
-    cost = None if options.cost is None else _cost_vector(study, options.cost)
+    check_level(level)
+    cost = None if options.cost is None else _costs_by_model(study, options.cost)
     _require_rows(study)
     target = None if options.target is None else load_contexts(options.target)
     progress("reading texts", 0.0)
@@ -122,7 +123,7 @@ def prepare(
     return PreparedStudy(study, arrays, checks, cost, level, seed, options, progress)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreparedStudy:
     """A study as arrays with its checks; families evaluated on it share features and factorizations."""
 
@@ -137,7 +138,7 @@ class PreparedStudy:
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
-        chosen = family_by_name(family)() if isinstance(family, str) else family
+        chosen = _resolve_family(family)
         options = self.options
         with one_blas_thread():
             fitted = cross_fit(
@@ -262,6 +263,14 @@ class PreparedStudy:
         return (*notices, *self.checks.findings, *_log_sampling_finding(len(self.arrays.log.weight), family))
 
 
+def _resolve_family(family: str | Family) -> Family:
+    if isinstance(family, str):
+        return family_by_name(family)()
+    if isinstance(family, type):
+        raise UsageError(f"family is the class {family.__name__}; pass an object, {family.__name__}(), or its name.")
+    return family
+
+
 def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
     limit = family.max_log_rows
     if limit is None or rows <= limit:
@@ -271,12 +280,12 @@ def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
     return (Finding("long log", "warn", Notice(message, "Nothing has to be done.")),)
 
 
-def _cost_vector(study: Study, cost: Mapping[str, float]) -> FloatArray:
+def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
     for name in cost:
         if name not in study.models:
             near = did_you_mean(name, study.models) or "."
-            raise UsageError(f"cost: there is no model {quote(name)}{near} There are {', '.join(study.models)}.")
-    return np.array([float(cost.get(name, 0.0)) for name in study.models])
+            raise UsageError(f"cost: there is no model {quote(name)}{near} There are {join_names(study.models)}.")
+    return cost_vector(study.models, np.array([float(cost.get(name, 0.0)) for name in study.models]))
 
 
 def _require_rows(study: Study) -> None:

@@ -42,7 +42,7 @@ class FittedFamily:
     psi_source: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
     """Values, recommendations and findings of one evaluation.
 
@@ -65,6 +65,9 @@ class Result:
     featurizer: Featurizer
     level: float
     seed: int
+
+    def __repr__(self) -> str:
+        return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ def test_json_contains_the_whole_result_and_nothing_else_is_printed(study_folder
 def test_progress_goes_to_stderr(study_folder, capsys):
     assert main([word for word in evaluate_command(study_folder) if word != "-q"]) == 0
     out, err = capsys.readouterr()
-    assert "fitting bootstrap replicates" in err
-    assert "fitting bootstrap replicates" not in out
+    assert "fitting bootstrap refits" in err
+    assert "fitting bootstrap refits" not in out
 
 
 def test_verbose_is_accepted(study_folder, capsys):

@@ -49,7 +49,8 @@ def test_the_numbers_of_the_demo_do_not_move(evaluated):
     close([bias.estimate for bias in result.log_bias.biases], PINNED["log_bias"])
     components = result.attribution.variance_components
     close([getattr(components, name) for name in PINNED["variance_components"]], PINNED["variance_components"].values())
-    for row, pinned in zip(result.recommendations, PINNED["recommendations"], strict=False):
+    first = result.recommendations[: len(PINNED["recommendations"])]
+    for row, pinned in zip(first, PINNED["recommendations"], strict=True):
         assert row.context_id == pinned["context_id"]
         close([row.q, row.margin, row.error_probability], [pinned[n] for n in ("q", "margin", "error_probability")])
 

@@ -44,13 +44,13 @@ ROUTING = RoutingGain(
 
 def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
     assert log_bias_text(BIAS) == (
-        'The log ranks "maple" first, but maple is not the best model. It overrates maple and underrates cedar. '
-        "RMS bias 0.12; upper bound for a single model 0.36."
+        'The log ranks "maple" first, but maple is not the best model. The log overrates maple and underrates cedar. '
+        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
     )
     without_names = replace(BIAS, overrated=(), underrated=())
     assert log_bias_text(without_names) == (
         'The log ranks "maple" first, but maple is not the best model. '
-        "RMS bias 0.12; upper bound for a single model 0.36."
+        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
     )
 
 
@@ -58,13 +58,15 @@ def test_a_biased_log_may_still_rank_the_best_model_first():
     biased = replace(BIAS, verdict="biased", underrated=(), best_set=("maple",))
     assert log_bias_text(biased) == (
         'The log overrates maple. The model it ranks first, "maple", may still be the best. '
-        "RMS bias 0.12; upper bound for a single model 0.36."
+        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
     )
 
 
 def test_no_detected_bias_comes_with_its_bound():
     unbiased = replace(BIAS, verdict="no bias shown", overrated=(), underrated=(), rms_bias=0.0)
-    assert log_bias_text(unbiased) == ("No bias of the log was detected at 95 %; upper bound for a single model 0.36.")
+    assert log_bias_text(unbiased) == (
+        "No bias of the log was detected at 95 % confidence; for a single model it may be up to 0.36."
+    )
 
 
 def test_models_without_an_estimate_are_named():

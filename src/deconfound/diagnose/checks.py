@@ -14,15 +14,18 @@ from deconfound.diagnose.output_mechanism import check_output_mechanism
 from deconfound.diagnose.randomization import check_randomization
 from deconfound.diagnose.replay_fidelity import check_replay_fidelity
 from deconfound.diagnose.sanity import check_sanity
-from deconfound.errors import UsageError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding
-from deconfound.linalg import one_blas_thread
+from deconfound.loading import load_contexts
+from deconfound.loading.sources import TableLike
 from deconfound.progress import Progress, no_progress
+from deconfound.threads import one_blas_thread
+from deconfound.value.multiple_comparisons import check_level
 from deconfound.value.transport import TransportWeights, transport_weights
 
 STAGES = 6
+DEFAULT_FEATURES = FeatureSpec()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +42,20 @@ def check(
     *,
     seed: int = 0,
     level: float = 0.95,
-    target: pa.Table | None = None,
+    features: FeatureSpec = DEFAULT_FEATURES,
+    target: TableLike | None = None,
     progress: Progress = no_progress,
 ) -> tuple[Finding, ...]:
     """Test the assumptions A1 to A5 and the sanity of the tables; notices from loading are in ``study.findings``.
 
-    If every assumption holds, at most 1 - level of studies show a warning from the tests. ``target`` has the contexts
-    to generalize to, if not the experiment's.
+    If every assumption holds, at most 1 - level of studies show a warning from the tests. ``target`` is a file or
+    table of the contexts to generalize to, by default the experiment's.
     """
-    _require_level(level)
+    check_level(level)
     progress("reading texts", 0.0)
-    arrays = StudyArrays.from_study(study, FeatureSpec())
-    return run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress).findings
+    arrays = StudyArrays.from_study(study, features)
+    contexts = None if target is None else load_contexts(target)
+    return run_checks(study, arrays, seed=seed, level=level, target=contexts, progress=progress).findings
 
 
 def run_checks(
@@ -63,7 +68,7 @@ def run_checks(
     progress: Progress = no_progress,
 ) -> CheckReport:
     """``check`` for a study that is already featurized, with the results that the estimation uses."""
-    _require_level(level)
+    check_level(level)
     results: list[Finding | PendingFinding] = []
     with one_blas_thread():
         progress("checking for constants, duplicates and leaks", 0 / STAGES)
@@ -80,8 +85,3 @@ def run_checks(
         weights = None if target is None else transport_weights(arrays, study, target, seed)
         of_contexts, context_shift = check_context_shift(study, target, weights, seed, level)
     return CheckReport(judge([*results, *of_contexts], level), context_shift, weights)
-
-
-def _require_level(level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")

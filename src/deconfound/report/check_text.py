@@ -50,8 +50,8 @@ def false_alarm_note(level: float) -> str:
     """What the verdicts of the tests guarantee."""
     warn = 100 * (1.0 - level)
     return (
-        f"If every assumption holds, at most {warn:.3g} % of studies show any warning from these tests, and at most"
-        f" {FAIL_P_RATIO * warn:.2g} % a failure."
+        f"False alarms are rare: if every assumption holds, at most {warn:.3g} % of studies show a warning from the"
+        f" tests, and at most {FAIL_P_RATIO * warn:.2g} % a failure."
     )
 
 

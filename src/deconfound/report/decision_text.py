@@ -22,17 +22,17 @@ def log_bias_text(log_bias: LogBias) -> str:
 
 
 def _bias_sentences(log_bias: LogBias) -> list[str]:
-    bound = f"upper bound for a single model {log_bias.max_bias_bound:.2f}"
+    bound = f"for a single model it may be up to {log_bias.max_bias_bound:.2f}"
     if log_bias.verdict == "no bias shown":
-        return [f"No bias of the log was detected at {format_percent(log_bias.level)}; {bound}."]
+        return [f"No bias of the log was detected at {format_percent(log_bias.level)} confidence; {bound}."]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
-    size = f"RMS bias {log_bias.rms_bias:.2f}; {bound}."
+    size = f"Its averages are off by {log_bias.rms_bias:.2f} (root mean square); {bound}."
     if log_bias.verdict == "biased":
         return [f"The log {errors}.", f"The model it ranks first, {quote(first)}, may still be the best.", size]
     ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model."
-    return [ranking, *([f"It {errors}."] if errors else []), size]
+    return [ranking, *([f"The log {errors}."] if errors else []), size]
 
 
 def routing_text(routing: RoutingGain) -> str:

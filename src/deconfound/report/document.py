@@ -142,9 +142,9 @@ def write_json(result: Result, path: Path) -> None:
     path.write_text(dump_json(document(result)), encoding="utf-8")
 
 
-def dump_json(content: dict[str, Any]) -> str:
-    """JSON that any parser accepts: no NaN, no infinity, a newline at the end."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def dump_json(content: object) -> str:
+    """JSON that any parser accepts: null for NaN and infinity, a newline at the end."""
+    return json.dumps(to_jsonable(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
-from deconfound.formatting import escape_control_characters, text_table
+from deconfound.formatting import escape_control_characters, text_table, to_jsonable
+from deconfound.report.document import dump_json
 
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
 MAX_PRINTED_ROWS = 40  # on a terminal; a file gets all
@@ -21,7 +22,7 @@ FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs cells 
 def recommendation_text(rows: Sequence[Recommendation], as_json: bool) -> str:
     """Recommendations for stdout."""
     if as_json:
-        return json.dumps([asdict(row) for row in rows], indent=2, ensure_ascii=False) + "\n"
+        return dump_json([asdict(row) for row in rows])
     headings = ("", "context", "model", "q", "margin", "runner-up", "verdict")
     body = [
         (
@@ -53,7 +54,10 @@ def write_recommendations(rows: Sequence[Recommendation], path: Path) -> None:
     elif path.suffix == ".csv":
         path.write_text(_csv(rows), encoding="utf-8", newline="")
     elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(to_jsonable(asdict(row)), ensure_ascii=False, allow_nan=False) + "\n" for row in rows),
+            encoding="utf-8",
+        )
     else:
         path.write_text(recommendation_text(rows, as_json=True), encoding="utf-8")
 

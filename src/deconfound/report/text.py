@@ -159,9 +159,12 @@ def _routing_lines(result: Result) -> list[str]:
     by_model = sorted(counts["clear" if clear else "most_likely"].items(), key=lambda item: -item[1])
     models = join_names(f"{escape_control_characters(name)} ({n:,})" for name, n in by_model)
     if clear:
-        contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level}: {models}."
+        contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level} confidence: {models}."
     else:
-        contexts = f"No context has a clear best model at {level} (0 of {total:,}). Most likely best: {models}."
+        contexts = (
+            f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
+            f"replayed contexts). Most likely best: {models}."
+        )
     return [routing_text(result.routing), contexts]
 
 

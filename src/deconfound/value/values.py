@@ -9,6 +9,7 @@ from scipy.special import ndtr
 
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
+from deconfound.formatting import join_names, quote
 from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
@@ -39,7 +40,7 @@ class Contrast:
         return bool(self.low > 0 or self.high < 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Values:
     """Estimated value of each model, with the covariance of the errors.
 
@@ -171,5 +172,5 @@ class Values:
 
     def _index(self, model: str) -> int:
         if model not in self.models:
-            raise UsageError(f'No value for model "{model}"; there are {", ".join(self.models)}.')
+            raise UsageError(f"No value for model {quote(model)}; there are {join_names(self.models)}.")
         return self.models.index(model)
