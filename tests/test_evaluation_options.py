@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import deconfound as dc
 from deconfound.crossfit import BOOTSTRAP_REFITS
 from deconfound.demo import Demo
+from deconfound.reward import Cvci
 from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
 
@@ -55,6 +57,30 @@ def test_a_cost_changes_recommendations_and_not_values(study, result):
     np.testing.assert_array_equal(net.values.estimate, result.values.estimate)
     assert costly not in {row.model for row in net.recommendations}
     np.testing.assert_array_equal(net.policy.cost, [0.9 if name == costly else 0.0 for name in study.models])
+    assert net.routing.best != costly
+    assert net.routing.model_shares[study.models.index(costly)] == 0
+
+
+def test_a_cost_that_is_no_number_is_refused_before_the_work(study):
+    with pytest.raises(dc.UsageError, match="finite"):
+        dc.prepare(study, options=dc.EvaluationOptions(cost={study.models[0]: float("nan")}))
+
+
+def test_a_family_class_in_place_of_an_object_is_refused_with_advice():
+    with pytest.raises(dc.UsageError, match=r"Cvci\(\)"):
+        prepared_demo().evaluate(Cvci)
+
+
+def test_checks_take_a_target_as_evaluations_do(demo, study, tmp_path):
+    path = tmp_path / "target.parquet"
+    pq.write_table(demo.replay.select(["context"]), path)
+    assert "overlap with the target" in {finding.check for finding in dc.check(study, target=path)}
+
+
+def test_results_have_a_short_repr_and_compare_by_identity(result):
+    assert len(repr(result)) < 300
+    assert result == result  # noqa: PLR0124  (arrays in fields would raise)
+    assert result.values != result.direct
 
 
 def test_a_cost_of_an_unknown_model_is_refused(study):
