@@ -22,8 +22,8 @@ from benchmarks.simulation import (
     simulate_reward_study,
 )
 from deconfound.design import FloatArray
-from deconfound.linalg import one_blas_thread
 from deconfound.reward import FAMILIES, Auto, Family, family_by_name
+from deconfound.threads import one_blas_thread
 from deconfound.value import Values, experiment_only, shrink_toward, tuned_doubly_robust
 
 BIASES = (0.0, 1.0, 2.0, 4.0, 10.0)
@@ -33,7 +33,7 @@ def estimate(study: RewardStudy, family: Family) -> Values:
     """Values as ``evaluate`` computes them with one family."""
     fitted = cross_fit_reward_study(study, family)
     values = tuned_doubly_robust(fitted.scored)
-    return shrink_toward(values, fitted.scored.q.mean(axis=0)) if fitted.family.shrinks_values else values
+    return shrink_toward(values, fitted.scored.q.mean(axis=0))
 
 
 def estimate_without_reward(study: RewardStudy) -> Values:

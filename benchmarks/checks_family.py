@@ -12,51 +12,23 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import process_time
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.checks_studies import Design, Violation, make_study
+from benchmarks.checks_family_kinds import CLEAN_KINDS, VIOLATED_KINDS, CleanKind
+from benchmarks.checks_studies import make_study
 from deconfound.data import Study
-from deconfound.demo.demo_study import Sizes, make_demo
 from deconfound.diagnose import run_checks
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding
 from deconfound.formatting import format_percent
-from deconfound.loading import load
 
 LEVEL = 0.95
 STRICT_P = 0.004  # 0.05 over twelve tests: p-values must be valid out there, too
-SMALL = Design(experiment=60, log=120, extra=20, recurring=20, models=3)
-TEXT = Design(experiment=120, log=240, extra=30, recurring=30, models=3, draws=2)
-CONTEXTS = Design(experiment=100, log=150, extra=100, recurring=0, replayed=0.0, models=2, rows_per_person=1)
-
-Draw = Callable[[int], tuple[Study, pa.Table | None]]
-"""Makes the study with the given number, and a target if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class CleanKind:
-    """A kind of study in which every assumption holds."""
-
-    name: str
-    draw: Draw
-    studies: int
-
-
-@dataclass(frozen=True, slots=True)
-class ViolatedKind:
-    """A violation of the size in ``benchmarks/checks_*.py``, and the check that should detect it."""
-
-    name: str
-    check: str
-    planted: str
-    design: Design
-    violation: Violation
 
 
 @dataclass(slots=True)
@@ -86,126 +58,6 @@ class Tally:
         self.without_p += bool(without_p)
         for finding in tested:
             self.p_values[finding.check].append(finding.p_value or 0.0)
-
-
-def generated(seed: int, design: Design) -> Draw:
-    """Clean studies of one design, each with a target from the same population."""
-    return lambda number: make_study(np.random.default_rng([31, seed, number]), design, Violation())
-
-
-def demo(contexts: int) -> Draw:
-    """The demo with so many experiment rows, and a log ten times as long."""
-    sizes = Sizes(
-        log_contexts=contexts * 10 // 3,
-        log_people=max(contexts * 5 // 6, 20),
-        experiment_contexts=contexts,
-        experiment_people=contexts // 2,
-    )
-
-    def draw(number: int) -> tuple[Study, pa.Table | None]:
-        tables = make_demo(10_000 * contexts + number, sizes=sizes)
-        return load(log=tables.log, experiment=tables.experiment, replay=tables.replay), None
-
-    return draw
-
-
-def clean_kinds() -> list[CleanKind]:
-    full = Design()
-    return [
-        CleanKind("all columns", generated(0, full), 300),
-        CleanKind("all columns, propensity by row", generated(1, replace(full, assignment="by row")), 100),
-        CleanKind("all columns, assigned by person", generated(2, replace(full, assignment="by person")), 100),
-        CleanKind("all columns, generous log", generated(6, replace(full, log_generosity=1.0)), 100),
-        CleanKind("all columns, yes or no", generated(3, replace(full, steps=2)), 100),
-        CleanKind("all columns, 60 rows, 3 models", generated(4, SMALL), 300),
-        CleanKind("feature columns instead of text", generated(5, replace(full, text=False)), 100),
-        CleanKind("demo, 90 rows", demo(90), 100),
-        CleanKind("demo, 180 rows", demo(180), 60),
-        CleanKind("demo, 360 rows", demo(360), 40),
-    ]
-
-
-def violated_kinds() -> list[ViolatedKind]:
-    full = Design()
-    by_row, by_person = replace(full, assignment="by row"), replace(full, assignment="by person", rows_per_person=1)
-    long = replace(full, log=2_000)
-    stars, sessions = replace(long, steps=5), replace(full, rows_per_person=3)
-    few_sessions = replace(full, experiment=120, rows_per_person=4)
-    ratio, over_time, by_context = "sample ratio", "assignment over time", "assignment by context"
-    half_lost, moved = "one model loses 50 % of its rows", "three of four contexts moved to one topic of four"
-    drift = "outcome over time (experiment)"
-    return [
-        ViolatedKind("A1 sample ratio", ratio, half_lost, full, Violation(lost=0.5)),
-        ViolatedKind("A1 sample ratio, propensity by row", ratio, half_lost, by_row, Violation(lost=0.5)),
-        ViolatedKind("A1 sample ratio, assigned by person", ratio, half_lost, by_person, Violation(lost=0.5)),
-        ViolatedKind("A1 over time", over_time, "35 % of the last third to one model", full, Violation(late=0.35)),
-        ViolatedKind(
-            "A1 over time, propensity by row",
-            over_time,
-            "50 % of the last third to one model",
-            by_row,
-            Violation(late=0.5),
-        ),
-        ViolatedKind(
-            "A1 by context, length",
-            by_context,
-            "40 % of the longest third to one model",
-            full,
-            Violation(by_length=0.4),
-        ),
-        ViolatedKind(
-            "A1 by context, words",
-            by_context,
-            "75 % of contexts with one word to one model",
-            full,
-            Violation(by_word=0.75),
-        ),
-        ViolatedKind(
-            "A2 replay fidelity",
-            "replay fidelity",
-            "a fifth of one model's words replaced",
-            TEXT,
-            Violation(replaced=0.2),
-        ),
-        ViolatedKind(
-            "A2 replay support",
-            "replay support",
-            "a quarter of one model's outputs garbage",
-            TEXT,
-            Violation(garbled=0.25),
-        ),
-        ViolatedKind(
-            "A3 values, discrete",
-            "outcome values",
-            "log in five steps, experiment yes or no",
-            stars,
-            Violation(steps=2),
-        ),
-        ViolatedKind("A3 values, range", "outcome values", "experiment ends at 0.8", long, Violation(scale=0.8)),
-        ViolatedKind("A3 direction", "outcome direction", "log inverted", long, Violation(inverted=True)),
-        ViolatedKind(
-            "A3 matching outputs, 60 pairs", "matching outputs", "log inverted", full, Violation(inverted=True)
-        ),
-        ViolatedKind(
-            "A3 over time", drift, "outcomes rise by 0.2", replace(full, rows_per_person=1), Violation(drift=0.2)
-        ),
-        ViolatedKind("A3 over time, 120 sessions", drift, "outcomes rise by 0.3", sessions, Violation(drift=0.3)),
-        ViolatedKind("A3 over time, 30 sessions", drift, "outcomes rise by 0.6", few_sessions, Violation(drift=0.6)),
-        ViolatedKind(
-            "A4 output mechanism",
-            "output mechanism",
-            "half of the log's outputs name their user",
-            replace(TEXT, log=150, replayed=1.0),
-            Violation(personal=0.5),
-        ),
-        ViolatedKind("A5 contexts of the log", "contexts of the log", moved, CONTEXTS, Violation(log_moved=0.75)),
-        ViolatedKind(
-            "A5 contexts of the replay", "contexts of the replay", moved, CONTEXTS, Violation(extra_moved=0.75)
-        ),
-        ViolatedKind(
-            "A5 contexts of the target", "contexts of the target", moved, CONTEXTS, Violation(target_moved=0.75)
-        ),
-    ]
 
 
 def check_all(study: Study, target: pa.Table | None, seed: int) -> tuple[Finding, ...]:
@@ -253,7 +105,7 @@ def print_clean(name: str, tally: Tally) -> None:
 def measure_violated(only: str, studies: int) -> None:
     head = "| check | planted violation | tests | power, raw | power, Holm | of these fail | other checks warn | time |"
     print(f"\n{head}\n|---|---|---|---|---|---|---|---|", flush=True)
-    for seed, kind in enumerate(violated_kinds()):
+    for seed, kind in enumerate(VIOLATED_KINDS):
         if only not in kind.name:
             continue
         start, raw, warned, failed, others, tests = process_time(), 0, 0, 0, 0, 0
@@ -279,7 +131,7 @@ def main() -> int:
     arguments = parser.parse_args()
     good = True
     if arguments.clean:
-        good = measure_clean([kind for kind in clean_kinds() if arguments.only in kind.name], arguments.clean)
+        good = measure_clean([kind for kind in CLEAN_KINDS if arguments.only in kind.name], arguments.clean)
     if arguments.violated:
         measure_violated(arguments.only, arguments.violated)
     return 0 if good else 1

@@ -6,8 +6,9 @@ import numpy as np
 
 from benchmarks.checks import Case
 from deconfound.design import FloatArray, IntArray
-from deconfound.diagnose.outcome_consistency import drift_test, transferred_prediction, values_p_value
-from deconfound.diagnose.permutation_tests import sign_flip_test, within_model_association
+from deconfound.diagnose.association import sign_flip_test, within_model_association
+from deconfound.diagnose.outcome_consistency import transferred_prediction, values_p_value
+from deconfound.diagnose.outcome_drift import drift_test
 
 LOG, EXPERIMENT, MODELS, STATISTICS = 3_000, 360, 6, 12
 PREFERENCE = np.linspace(1.0, -0.4, STATISTICS) * 0.35  # effect of each output statistic on the rating
@@ -90,7 +91,44 @@ def over_time(rng: np.random.Generator, shift: float, people: int, rows: int = E
     time = start[person] + 0.01 * rng.random(rows)
     model = rng.integers(MODELS, size=rows)
     outcome = rate(rng.standard_normal((rows, STATISTICS)), model, state[person], rng) + shift * time
-    return drift_test(outcome, time, model, person, int(rng.integers(2**31))).p_value
+    return drift_test(outcome, time, model, person, np.arange(rows), int(rng.integers(2**31))).p_value
+
+
+def uneven_people(people: int, rows: int, rng: np.random.Generator) -> IntArray:
+    """The person of each of about so many rows; the largest person often has a third of them."""
+    weight = 0.2 + rng.pareto(1.0, people)
+    return np.repeat(np.arange(people), np.maximum(1, np.round(weight / weight.sum() * rows)).astype(np.int64))
+
+
+def over_time_uneven(rng: np.random.Generator, shift: float, people: int, rows: int, contexts: int = 0) -> float:
+    """The same with people of very different activity and, if ``contexts`` is given, contexts popular for a while."""
+    person = uneven_people(people, rows, rng)
+    rows = len(person)
+    time = 0.95 * rng.random(people)[person] + 0.05 * rng.random(rows)
+    model, state = rng.integers(MODELS, size=rows), rng.standard_normal(people)[person]
+    context = np.arange(rows)
+    if contexts:
+        odds = rng.standard_normal(contexts) - 50 * (time[:, None] - rng.random(contexts)) ** 2
+        context = (odds + rng.gumbel(size=odds.shape)).argmax(axis=1)
+        state = state + rng.standard_normal(contexts)[context]
+    outcome = rate(rng.standard_normal((rows, STATISTICS)), model, state, rng) + shift * time
+    return drift_test(outcome, time, model, person, context, int(rng.integers(2**31))).p_value
+
+
+def no_direction_uneven(rng: np.random.Generator) -> float:
+    """People of very different activity, each with outputs and ratings of their own kind."""
+    person = uneven_people(60, EXPERIMENT, rng)
+    rows, model = len(person), rng.integers(MODELS, size=len(person))
+    prediction, outcome = (rng.standard_normal(60)[person] + 0.5 * rng.standard_normal(rows) for _ in range(2))
+    return within_model_association(prediction, outcome, model, person, int(rng.integers(2**31))).negative_p_value
+
+
+def direction_uneven(rng: np.random.Generator) -> float:
+    person = uneven_people(60, EXPERIMENT, rng)
+    rows, model = len(person), rng.integers(MODELS, size=len(person))
+    prediction = rng.standard_normal(60)[person] + rng.standard_normal(rows)
+    outcome = rng.standard_normal(60)[person] + rng.standard_normal(rows) - prediction
+    return within_model_association(prediction, outcome, model, person, int(rng.integers(2**31))).negative_p_value
 
 
 def cases() -> list[Case]:
@@ -134,5 +172,23 @@ def cases() -> list[Case]:
             lambda g: over_time(g, 0.0, 30, 120),
             lambda g: over_time(g, 0.6, 30, 120),
             "outcomes rise by 0.6, 30 sessions of 4 rows",
+        ),
+        Case(
+            "A3 over time, uneven people",
+            lambda g: over_time_uneven(g, 0.0, 120, 720),
+            lambda g: over_time_uneven(g, 0.4, 120, 720),
+            "outcomes rise by 0.4, 120 people, the largest with about a third of 720 rows",
+        ),
+        Case(
+            "A3 over time, uneven people and recurring contexts",
+            lambda g: over_time_uneven(g, 0.0, 120, 720, 60),
+            lambda g: over_time_uneven(g, 0.8, 120, 720, 60),
+            "outcomes rise by 0.8, contexts recur for a while",
+        ),
+        Case(
+            "A3 outcome direction, uneven people",
+            no_direction_uneven,
+            direction_uneven,
+            "slope -1 in units of the noise",
         ),
     ]

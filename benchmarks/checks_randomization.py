@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -9,18 +10,10 @@ import numpy as np
 from benchmarks.checks import Case
 from deconfound.demo.demo_study import make_cases
 from deconfound.design import FloatArray, IntArray
+from deconfound.diagnose.assignment import Assignment, one_row_per_cluster, redraw, within_cluster_repeat_p_value
+from deconfound.diagnose.assignment_tests import predict_assignment, sample_ratio_test
 from deconfound.diagnose.permutation_tests import cosine_basis
-from deconfound.diagnose.randomization import (
-    SURFACE_PENALTY,
-    TEXT_PENALTY,
-    TIME_PENALTY,
-    Assignment,
-    one_row_per_cluster,
-    predict_assignment,
-    sample_ratio_test,
-    weighted_sample_ratio_test,
-    within_cluster_repeat_p_value,
-)
+from deconfound.diagnose.randomization import SURFACE_PENALTY, TEXT_PENALTY, TIME_PENALTY
 from deconfound.diagnose.thresholds import CLUSTER_DRAW_P
 from deconfound.features.context_features import text_blocks
 
@@ -28,16 +21,22 @@ ROWS, MODELS = 360, 6
 POOL = 6_000  # messages that the studies draw from without replacement
 UNEVEN = np.array([0.4, 0.2, 0.15, 0.1, 0.1, 0.05])
 STRATA = np.array([[0.5, 0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.3, 0.2, 0.2, 0.1, 0.1], [0.2, 0.2, 0.2, 0.1, 0.1, 0.2]])
+SEGMENTS = np.array([[0.7, 0.2, 0.1], [0.1, 0.7, 0.2], [0.2, 0.1, 0.7]])
+RARE = np.array([[0.7, 0.2, 0.1], [0.98, 0.01, 0.01]])
+MIN_CONTINUOUS = 0.01  # smallest propensity of those that differ in every row
+
+Propensities = Callable[[int, np.random.Generator], FloatArray]
+"""Gives the declared probabilities (n, k) for a number of rows."""
 
 
-def assignment(model: IntArray, propensity: FloatArray) -> Assignment:
-    names = tuple(f"model-{number}" for number in range(MODELS))
-    return Assignment(names, model, propensity, np.arange(len(model)), by_cluster=False)
+def assignment(model: IntArray, probability: FloatArray) -> Assignment:
+    names = tuple(f"model-{number}" for number in range(probability.shape[1]))
+    return Assignment(names, model, probability, np.arange(len(model)), by_cluster=False)
 
 
-def assign(propensity: FloatArray, rng: np.random.Generator) -> IntArray:
-    """One model per row, with the propensities (n, k) of that row."""
-    return np.asarray((rng.random((len(propensity), 1)) > propensity.cumsum(axis=1)[:, :-1]).sum(axis=1))
+def assign(probability: FloatArray, rng: np.random.Generator) -> IntArray:
+    """One model per row, with the probabilities (n, k) of that row."""
+    return np.asarray(redraw(probability, 1, rng)[0])
 
 
 def even(rows: int = ROWS) -> FloatArray:
@@ -46,7 +45,7 @@ def even(rows: int = ROWS) -> FloatArray:
 
 def ratio(true: FloatArray, declared: FloatArray, rng: np.random.Generator, rows: int = ROWS) -> float:
     model = assign(np.tile(true, (rows, 1)), rng)
-    return sample_ratio_test(assignment(model, declared[model]), int(rng.integers(2**31)))[1]
+    return sample_ratio_test(assignment(model, np.tile(declared, (rows, 1))), int(rng.integers(2**31)))[1]
 
 
 def lost(shares: FloatArray, rng: np.random.Generator, rows: int = ROWS) -> float:
@@ -55,32 +54,68 @@ def lost(shares: FloatArray, rng: np.random.Generator, rows: int = ROWS) -> floa
     return ratio(remaining / remaining.sum(), shares, rng, rows)
 
 
-def weighted(rng: np.random.Generator, lost_share: float) -> float:
-    """Propensities that depend on the row's stratum; only the assigned model's is declared."""
-    stratum = rng.integers(len(STRATA), size=ROWS)
-    true = STRATA[stratum] * np.where(np.arange(MODELS) == 0, 1.0 - lost_share, 1.0)
-    model = assign(true / true.sum(axis=1, keepdims=True), rng)
-    return weighted_sample_ratio_test(assignment(model, STRATA[stratum, model]))[1]
+# --- propensities that vary ---
 
 
-def clustered(rng: np.random.Generator, lost_share: float) -> float:
-    """The model is assigned by person; 360 people with one to five rows each."""
-    shares = np.full(MODELS, 1.0) * np.where(np.arange(MODELS) == 0, 1.0 - lost_share, 1.0)
+def strata(rows: int, rng: np.random.Generator) -> FloatArray:
+    return STRATA[rng.integers(len(STRATA), size=rows)]
+
+
+def segments(rows: int, rng: np.random.Generator) -> FloatArray:
+    return SEGMENTS[rng.integers(len(SEGMENTS), size=rows)]
+
+
+def rare(rows: int, rng: np.random.Generator) -> FloatArray:
+    return RARE[rng.integers(len(RARE), size=rows)]
+
+
+def continuous(rows: int, rng: np.random.Generator) -> FloatArray:
+    return np.asarray((1 - 3 * MIN_CONTINUOUS) * rng.dirichlet(np.ones(3), size=rows) + MIN_CONTINUOUS)
+
+
+def without_lost_rows(declared: FloatArray, lost_share: float) -> FloatArray:
+    """The probabilities of the rows that arrive, if this share of the first model's rows is lost."""
+    true = declared * np.where(np.arange(declared.shape[1]) == 0, 1.0 - lost_share, 1.0)
+    return np.asarray(true / true.sum(axis=1, keepdims=True))
+
+
+def varying(rng: np.random.Generator, propensities: Propensities, lost_share: float) -> float:
+    declared = propensities(ROWS, rng)
+    model = assign(without_lost_rows(declared, lost_share), rng)
+    return sample_ratio_test(assignment(model, declared), int(rng.integers(2**31)))[1]
+
+
+def uneven_people(people: int, rng: np.random.Generator) -> IntArray:
+    """The person of each row; most people have one row, a few have very many."""
+    return np.repeat(np.arange(people), np.minimum(1 + rng.pareto(1.0, people).astype(np.int64), 60))
+
+
+def clustered(rng: np.random.Generator, lost_share: float, propensities: Propensities | None = None) -> float:
+    """The model is assigned by person: 360 people with one to five rows each, or more unevenly if propensities vary."""
     person = np.repeat(np.arange(360), rng.integers(1, 6, 360))
-    model = assign(np.tile(shares / shares.sum(), (360, 1)), rng)[person]
-    by_person = within_cluster_repeat_p_value(person, model, rng) < CLUSTER_DRAW_P
+    declared = even()
+    if propensities is not None:
+        person, declared = uneven_people(360, rng), propensities(360, rng)
+    model = assign(without_lost_rows(declared, lost_share), rng)[person]
+    assigned = assignment(model, declared[person])
+    by_person = within_cluster_repeat_p_value(person, assigned, rng) < CLUSTER_DRAW_P
     rows = one_row_per_cluster(person, rng) if by_person else np.arange(len(person))
-    return sample_ratio_test(assignment(model[rows], np.full(len(rows), 1 / MODELS)), int(rng.integers(2**31)))[1]
+    return sample_ratio_test(assigned.take(rows), int(rng.integers(2**31)))[1]
 
 
-def over_time(rng: np.random.Generator, moved: float, stratified: bool = False) -> float:
-    """In the last third of the time the first model gets this share of the other models' rows."""
-    time = rng.random(ROWS)
-    declared = STRATA[rng.integers(len(STRATA), size=ROWS)] if stratified else even()
+def over_time(rng: np.random.Generator, moved: float, propensities: Propensities | None = None) -> float:
+    """In the last third of the time the first model gets this share of the other models' rows.
+
+    Propensities that vary do so with time, as in an experiment whose segments arrive one after the other.
+    """
+    time, declared = rng.random(ROWS), even()
+    if propensities is not None:
+        declared = propensities(ROWS, rng)
+        declared = declared[np.argsort(declared[:, 0] + 0.3 * rng.random(ROWS))]
+        time = np.sort(time)
     late = np.where(time > 2 / 3, moved, 0.0)[:, None]
-    model = assign((1 - late) * declared + late * (np.arange(MODELS) == 0), rng)
-    propensity = declared[np.arange(ROWS), model]
-    assigned, seed = assignment(model, propensity), int(rng.integers(2**31))
+    model = assign((1 - late) * declared + late * (np.arange(declared.shape[1]) == 0), rng)
+    assigned, seed = assignment(model, declared), int(rng.integers(2**31))
     return predict_assignment((cosine_basis(time),), (TIME_PENALTY,), assigned, seed).p_value
 
 
@@ -89,23 +124,23 @@ def pool() -> tuple[str, ...]:
     return tuple(case.context for case in make_cases(POOL, np.random.default_rng(5)))
 
 
-def by_context(rng: np.random.Generator, chance: float, rule: str, stratified: bool = False) -> float:
+def by_context(rng: np.random.Generator, probability: float, rule: str, stratified: bool = False) -> float:
     """The rule's contexts go to the first model with this probability instead of being randomized."""
     texts = [pool()[i] for i in rng.choice(POOL, ROWS, replace=False)]
     length = np.array([len(text) for text in texts])
     hit = length > np.quantile(length, 2 / 3) if rule == "length" else np.array(["refund" in text for text in texts])
     declared = np.where((length > np.median(length))[:, None], STRATA[0], STRATA[1]) if stratified else even()
-    forced = np.where(hit, chance, 0.0)[:, None]
+    forced = np.where(hit, probability, 0.0)[:, None]
     model = assign((1 - forced) * declared + forced * (np.arange(MODELS) == 0), rng)
     seed = int(rng.integers(2**31))
     blocks = text_blocks(texts, np.arange(ROWS), seed)
-    assigned = assignment(model, declared[np.arange(ROWS), model])
+    assigned = assignment(model, declared)
     return predict_assignment(blocks, (TEXT_PENALTY, SURFACE_PENALTY), assigned, seed).p_value
 
 
 def cases() -> list[Case]:
     uniform = np.full(MODELS, 1.0 / MODELS)
-    failing = "one model loses 50 % of its rows"
+    failing, seventy = "one model loses 50 % of its rows", "one model loses 70 % of its rows"
     return [
         Case("A1 sample ratio, uniform", lambda g: ratio(uniform, uniform, g), lambda g: lost(uniform, g), failing),
         Case(
@@ -119,11 +154,30 @@ def cases() -> list[Case]:
         ),
         Case(
             "A1 sample ratio, propensity by row",
-            lambda g: weighted(g, 0.0),
-            lambda g: weighted(g, 0.5),
-            "one model loses 50 % of its rows",
+            lambda g: varying(g, strata, 0),
+            lambda g: varying(g, strata, 0.5),
+            failing,
+        ),
+        Case(
+            "A1 sample ratio, three segments",
+            lambda g: varying(g, segments, 0),
+            lambda g: varying(g, segments, 0.5),
+            failing,
+        ),
+        Case("A1 sample ratio, rare models", lambda g: varying(g, rare, 0), lambda g: varying(g, rare, 0.7), seventy),
+        Case(
+            "A1 sample ratio, continuous propensities",
+            lambda g: varying(g, continuous, 0),
+            lambda g: varying(g, continuous, 0.5),
+            failing,
         ),
         Case("A1 sample ratio, assigned by person", lambda g: clustered(g, 0.0), lambda g: clustered(g, 0.5), failing),
+        Case(
+            "A1 sample ratio, uneven people in segments",
+            lambda g: clustered(g, 0.0, segments),
+            lambda g: clustered(g, 0.5, segments),
+            failing,
+        ),
         Case(
             "A1 over time",
             lambda g: over_time(g, 0.0),
@@ -132,8 +186,14 @@ def cases() -> list[Case]:
         ),
         Case(
             "A1 over time, propensity by row",
-            lambda g: over_time(g, 0.0, True),
-            lambda g: over_time(g, 0.5, True),
+            lambda g: over_time(g, 0.0, strata),
+            lambda g: over_time(g, 0.5, strata),
+            "in the last third one model gets 50 % of the others' rows",
+        ),
+        Case(
+            "A1 over time, continuous propensities",
+            lambda g: over_time(g, 0.0, continuous),
+            lambda g: over_time(g, 0.5, continuous),
             "in the last third one model gets 50 % of the others' rows",
         ),
         Case(

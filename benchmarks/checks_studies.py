@@ -37,8 +37,9 @@ class Design:
     models: int = 6
     draws: int = 1
     rows_per_person: int = 2
+    uneven_people: bool = False  # most people have one row, a few have very many; then their rows spread over time
     target: int = 120
-    assignment: Literal["uniform", "by row", "by person"] = "uniform"
+    assignment: Literal["uniform", "by row", "continuous", "by person", "uneven by person"] = "uniform"
     log_generosity: float = 0.0  # how much more generous the log's people are, in standard deviations
     steps: int = 0  # values of the outcome's scale; 0 for a continuous one
     text: bool = True  # else feature_* columns of contexts and outputs
@@ -80,14 +81,14 @@ def make_study(rng: np.random.Generator, design: Design, violation: Violation) -
     """A study and a target of the same population, but for the violation."""
     contexts = make_contexts(design.experiment, 0.0, rng)
     extra = make_contexts(design.extra, violation.extra_moved, rng)
-    experiment, propensity = make_experiment(contexts, design, violation, rng)
+    experiment, propensities = make_experiment(contexts, design, violation, rng)
     log = make_log(contexts, experiment, design, violation, rng)
     replay = make_replay([*contexts, *extra], design, violation, rng)
     target = pa.table({"context": make_contexts(design.target, violation.target_moved, rng)})
     log_labels = {"label_long": [float(len(text)) for text in log.output], "label_noise": rng.random(len(log.output))}
     study = Study.from_tables(
         Log(rated(log, "log", design, log_labels), "log"),
-        Experiment(rated(experiment, "experiment", design, {"propensity": propensity}), "experiment"),
+        Experiment(rated(experiment, "experiment", design, propensities), "experiment"),
         Replay(replay, "replay"),
     )
     return study, target if design.text else columns_of(pa.table({"context": target["context"]}), with_output=False)
@@ -108,10 +109,10 @@ def pick_words(words: list[str], count: int, rng: np.random.Generator) -> list[s
 
 def make_experiment(
     contexts: list[str], design: Design, violation: Violation, rng: np.random.Generator
-) -> tuple[Source, FloatArray]:
+) -> tuple[Source, dict[str, object]]:
     rows = len(contexts)
-    person, state, time = make_people(rows, design.rows_per_person, rng)
-    model, propensity = assign(contexts, person, time, design, violation, rng)
+    person, state, time = make_people(rows, design, rng)
+    model, declared = assign(contexts, person, time, design, violation, rng)
     output = write(contexts, model, rng)
     outcome = rate(output, model, state, rng)
     outcome = (1.0 - violation.drift) * outcome + violation.drift * time
@@ -126,7 +127,10 @@ def make_experiment(
         person[arrived],
         time[arrived],
     )
-    return source, propensity[arrived]
+    propensities: dict[str, object] = {
+        f"propensity_model-{code}": declared[arrived, code] for code in range(design.models)
+    }
+    return source, {"propensity": declared[arrived, model[arrived]], **propensities}
 
 
 def assign(
@@ -137,12 +141,16 @@ def assign(
     violation: Violation,
     rng: np.random.Generator,
 ) -> tuple[IntArray, FloatArray]:
-    """The assigned model of each row, and its declared propensity."""
+    """The assigned model of each row, and the declared probabilities of all models."""
     rows = len(contexts)
     length = np.array([len(context) for context in contexts])
     declared = np.full((rows, design.models), 1.0 / design.models)
     if design.assignment == "by row":
         declared = np.where((length > np.median(length))[:, None], STRATA[0], STRATA[1])
+    elif design.assignment == "continuous":
+        declared = 0.94 * rng.dirichlet(np.ones(design.models), size=rows) + 0.06 / design.models
+    elif design.assignment == "uneven by person":
+        declared = STRATA[rng.integers(len(STRATA), size=rows)][person]
     has_word = np.array([COMMON[0] in context.split() for context in contexts])
     forced = np.maximum.reduce(
         [
@@ -153,24 +161,27 @@ def assign(
     )[:, None]
     chances = (1 - forced) * declared + forced * (np.arange(design.models) == 0)
     uniform = rng.random((rows, 1))
-    if design.assignment == "by person":
+    if design.assignment in ("by person", "uneven by person"):
         uniform = uniform[person]
     model = (uniform > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
-    return model, declared[np.arange(rows), model]
+    return model, declared
 
 
-def make_people(rows: int, rows_per_person: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, FloatArray]:
+def make_people(rows: int, design: Design, rng: np.random.Generator) -> tuple[IntArray, FloatArray, FloatArray]:
     """Each row's person, that person's generosity, and a time within the person's session."""
-    person = np.arange(rows) // rows_per_person
-    start, state = rng.random(rows), rng.standard_normal(rows)
-    return person, state[person], np.minimum(start[person] + 0.01 * rng.random(rows), 1.0)
+    person, session = np.arange(rows) // design.rows_per_person, 0.01
+    if design.uneven_people:
+        sizes = 1 + np.minimum(rng.pareto(1.0, rows), rows / 3).astype(np.int64)
+        person, session = np.repeat(np.arange(rows), sizes)[:rows], 0.2
+    start, state = (1 - session) * rng.random(rows), rng.standard_normal(rows)
+    return person, state[person], start[person] + session * rng.random(rows)
 
 
 def make_log(
     contexts: list[str], experiment: Source, design: Design, violation: Violation, rng: np.random.Generator
 ) -> Source:
     rows = design.log
-    person, state, time = make_people(rows, design.rows_per_person, rng)
+    person, state, time = make_people(rows, design, rng)
     state = state + design.log_generosity
     odds = GENEROSITY * state[:, None] * np.linspace(-1.0, 1.0, design.models)
     model = (odds + rng.gumbel(size=odds.shape)).argmax(axis=1)

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 from benchmarks.simulation import EIGHT_MODELS, SUCCESS_RATES, covers
 from deconfound.design import FloatArray, IntArray, group_folds
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, Values, experiment_only, tuned_doubly_robust
 
 FEATURES = 4

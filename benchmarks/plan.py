@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.linalg import one_blas_thread
-from deconfound.plan import PlanInputs, ValuePrior, inputs_from_pilot, plan
-from deconfound.plan.forecast import root_mean_square
+from deconfound.planning import PlanInputs, ValuePrior, inputs_from_pilot, plan
+from deconfound.planning.forecast import root_mean_square
+from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, Values, tuned_doubly_robust
 
 QUALITY = np.array([0.75, 0.6, 0.85, 0.5, 0.7, 0.4, 0.65, 0.25])  # approximate values of the first k models

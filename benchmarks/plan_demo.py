@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import deconfound as dc
 from deconfound.demo import Demo, Sizes, make_demo
 from deconfound.design import FloatArray
-from deconfound.plan import load_log_and_replay, plan
-from deconfound.plan.forecast import root_mean_square
+from deconfound.planning import load_log_and_replay, plan
+from deconfound.planning.forecast import root_mean_square
 
 PILOT_ROWS = 20  # per model
 ROWS = (10, 60, 120)  # per model

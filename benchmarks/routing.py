@@ -15,15 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.decide.calibration import Calibration, fit_calibration
+from deconfound.decide.calibration import Calibration, CrossFittedPolicy, FoldCalibration, fit_calibration
 from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.routing import RoutingGain, routing_gain
-from deconfound.design import FloatArray, IntArray, Rows, group_folds
+from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds
 from deconfound.features import FeatureBlocks
 from deconfound.features.study_arrays import ReplayArrays
-from deconfound.linalg import one_blas_thread
 from deconfound.reward import Cvci, ExpOnly, Family, RewardFit
-from deconfound.value import ScoredExperiment, tuned_doubly_robust
+from deconfound.threads import one_blas_thread
+from deconfound.value import ScoredExperiment, shrink_toward, tuned_doubly_robust
 
 MODELS = ("ant", "bee", "cat", "dog")
 FEATURES = 3  # per context
@@ -120,17 +120,20 @@ def simulate_study(case: Case, rng: np.random.Generator) -> SimulatedResult:
     log, _, _ = draw_rows(mechanism, LOG_ROWS, rng, mechanism.log_bias)
     experiment, x, q_true = draw_rows(mechanism, case.rows, rng, 0.0)
     replay = draw_replay(mechanism, x, case.draws, rng)
-    data, fold_fits = cross_fit(family, log, experiment, replay)
+    folds = group_folds(np.arange(case.rows), FOLDS, seed=0)
+    data, fold_fits = cross_fit(family, log, experiment, replay, folds)
     final = family.fit(log, experiment)
     bootstrap_rows = (rng.integers(case.rows, size=case.rows) for _ in range(BOOTSTRAP_REFITS))
     refits = tuple(family.fit(log, experiment.take(rows)) for rows in bootstrap_rows)
-    values = tuned_doubly_robust(data)
-    calibration = fit_calibration(values, data, replay=replay.rows(SURFACE_SHARE), reward=final)
-    policy = Policy(MODELS, SURFACE_SHARE, final, refits, values.covariance, calibration)
-    uncalibrated = Policy(MODELS, SURFACE_SHARE, final, refits, values.covariance)
+    values = shrink_toward(tuned_doubly_robust(data), data.q.mean(axis=0))
+    calibration = fit_calibration(values, data, replay=replay.rows(SURFACE_SHARE), reward=final, rows=experiment)
+    policy = Policy(MODELS, SURFACE_SHARE, final, refits, values.error_covariance, calibration)
+    uncalibrated = Policy(MODELS, SURFACE_SHARE, final, refits, values.error_covariance)
+    bound = policy.achievable_gain_bound(replay, LEVEL)
+    best, crossed = values.ranking()[0], CrossFittedPolicy.fit(data, folds)
     return SimulatedResult(
-        routing_gain(data, level=LEVEL),
-        true_gain(case, fold_fits, rng),
+        routing_gain(data, crossed, best=best, achievable_gain_bound=bound, level=LEVEL),
+        true_gain(case, [FoldCalibration.fit(data.take(fold.train)) for fold in folds], fold_fits, rng),
         policy.recommend(replay, LEVEL),
         uncalibrated.recommend(replay, LEVEL),
         q_true,
@@ -139,14 +142,14 @@ def simulate_study(case: Case, rng: np.random.Generator) -> SimulatedResult:
 
 
 def cross_fit(
-    family: Family, log: Rows, experiment: Rows, replay: ReplayArrays
+    family: Family, log: Rows, experiment: Rows, replay: ReplayArrays, folds: Sequence[Fold]
 ) -> tuple[ScoredExperiment, list[tuple[RewardFit, int]]]:
     """The experiment with out-of-fold rewards, and the fit of each fold with the number of rows held out."""
     rows, model = len(experiment), experiment.model
     assert model is not None  # noqa: S101  (for the type checker)
     q, prediction = np.empty((rows, len(MODELS))), np.empty(rows)
     fold_fits = []
-    for fold in group_folds(np.arange(rows), FOLDS, seed=0):
+    for fold in folds:
         fit = family.fit(log, experiment.take(fold.train))
         q[fold.held_out] = fit.mean_by_cell(replay.rows(SURFACE_SHARE))[fold.held_out]
         prediction[fold.held_out] = fit.predict(experiment.take(fold.held_out))
@@ -154,18 +157,24 @@ def cross_fit(
     return ScoredExperiment.from_arrays(MODELS, q, prediction, model, experiment.require_outcome()), fold_fits
 
 
-def true_gain(case: Case, fold_fits: Sequence[tuple[RewardFit, int]], rng: np.random.Generator) -> float:
-    """Value of the folds' policies on new contexts, minus that of the best single model."""
+def true_gain(
+    case: Case,
+    calibrations: Sequence[FoldCalibration],
+    fold_fits: Sequence[tuple[RewardFit, int]],
+    rng: np.random.Generator,
+) -> float:
+    """Value of the folds' policies on new contexts, minus that of the single model that each fold prefers."""
     x, hidden = rng.normal(size=(POPULATION, FEATURES)), rng.normal(size=(POPULATION, len(MODELS)))
     q = true_q(case.mechanism, x, hidden)
     size = POPULATION // len(fold_fits)
     total = 0.0
-    for number, (fit, rows) in enumerate(fold_fits):
+    for number, (calibration, (fit, rows)) in enumerate(zip(calibrations, fold_fits, strict=True)):
         part = np.arange(number * size, (number + 1) * size)
         replay = draw_replay(case.mechanism, x[part], case.draws, np.random.default_rng([77, number]))
-        policy_model = np.argmax(fit.mean_by_cell(replay.rows(SURFACE_SHARE)), axis=1)
+        fold_q = fit.mean_by_cell(replay.rows(SURFACE_SHARE))
+        chosen, reference = np.argmax(calibration.calibrate(fold_q), axis=1), int(np.argmax(calibration.value))
         # Compared on the same contexts, so that their sampling noise cancels.
-        total += rows / case.rows * float((q[part, policy_model] - q[part].mean(axis=0).max()).mean())
+        total += rows / case.rows * float((q[part, chosen] - q[part, reference]).mean())
     return total
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.simulation import EIGHT_MODELS, SUCCESS_RATES
 from deconfound.design import FloatArray
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound.value import Values, experiment_only, shrink_toward
 
 COUNT = len(EIGHT_MODELS)

@@ -29,8 +29,8 @@ from sklearn.linear_model import Ridge
 
 from deconfound.design import FloatArray
 from deconfound.evaluation import PAPER_FAMILY_NAMES
-from deconfound.linalg import one_blas_thread
 from deconfound.reward import Cvci
+from deconfound.threads import one_blas_thread
 
 GOAL = 30.0
 FOLDS = 5  # of tuning, and of cross-fitting

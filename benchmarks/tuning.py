@@ -18,8 +18,8 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from deconfound.design import CsrMatrix, FeatureMatrix, FloatArray, IntArray, RawMatrix, Rows, group_folds
-from deconfound.linalg import one_blas_thread
 from deconfound.reward import Cvci, RewardFit, TrainingData
+from deconfound.threads import one_blas_thread
 from deconfound.tune import tune
 
 PENALTY = 1e-2

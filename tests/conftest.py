@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 
 from tests.support.random_rows import TALL, WIDE, Pair, Shape, make
+
+settings.register_profile("no deadline", deadline=None)  # a busy machine is not a failure
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(params=[TALL, WIDE], ids=["tall", "wide"])

@@ -187,7 +187,7 @@ def test_models_left_out_still_contribute_rows_and_propensities(demo, result):
     compared = demo.models[:4]
     part = dc.evaluate(dc.load(log=demo.log, experiment=demo.experiment, replay=demo.replay, models=compared))
     assert part.models == compared
-    assert part.counts["experiment"].rows == result.counts["experiment"].rows
+    assert part.counts.experiment.rows == result.counts.experiment.rows
     moved = np.abs(part.values.interval_center - result.values.interval_center[:4])
     assert (moved < result.values.standard_error[:4]).all()
 

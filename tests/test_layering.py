@@ -31,7 +31,7 @@ RANKS = (
     {"crossfit"},
     {"diagnose"},
     {"result"},
-    {"evaluation", "plan"},
+    {"evaluation", "planning"},
     {"report"},
     {"demo"},
     {"cli"},

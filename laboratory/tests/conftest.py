@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from laboratory.tests.support.fake_benchmark import FakeBenchmark
 from laboratory.tests.support.grids import write_example_grids
+
+settings.register_profile("no deadline", deadline=None)  # a busy machine is not a failure
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="module")

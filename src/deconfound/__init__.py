@@ -5,71 +5,56 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from deconfound.data import Experiment, Log, Replay, Study
-    from deconfound.diagnose import check
-    from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
-    from deconfound.evaluation import EvaluationOptions, PreparedStudy, evaluate, prepare
-    from deconfound.features import FeatureSpec
-    from deconfound.findings import Finding
-    from deconfound.loading import load
-    from deconfound.result import Result
-    from deconfound.value import Values
-
 __version__ = "0.1.0"
 
-_HOMES = {
-    "AssumptionError": "errors",
-    "DataError": "errors",
-    "EvaluationOptions": "evaluation",
-    "PreparedStudy": "evaluation",
-    "DeconfoundError": "errors",
-    "EvidenceError": "errors",
-    "Experiment": "data",
-    "FeatureSpec": "features",
-    "Finding": "findings",
-    "Log": "data",
-    "Replay": "data",
-    "Result": "result",
-    "Study": "data",
-    "UsageError": "errors",
-    "Values": "value",
-    "check": "diagnose",
-    "evaluate": "evaluation",
-    "prepare": "evaluation",
-    "load": "loading",
+_PUBLIC_NAMES = {
+    "data": ("Experiment", "Log", "Replay", "Study"),
+    "decide.recommendation": ("Recommendation",),
+    "diagnose": ("check",),
+    "errors": ("AssumptionError", "DataError", "DeconfoundError", "EvidenceError", "UsageError"),
+    "evaluation": ("EvaluationOptions", "PreparedStudy", "evaluate", "prepare"),
+    "features": ("FeatureSpec",),
+    "findings": ("Finding",),
+    "loading": ("load",),
+    "planning": ("plan",),
+    "result": ("Result",),
+    "reward": ("Family",),
+    "value": ("Contrast", "Values"),
 }
+_MODULE_OF = {name: module for module, names in _PUBLIC_NAMES.items() for name in names}
 
-__all__ = [
-    "AssumptionError",
-    "DataError",
-    "DeconfoundError",
-    "EvaluationOptions",
-    "EvidenceError",
-    "Experiment",
-    "FeatureSpec",
-    "Finding",
-    "Log",
-    "PreparedStudy",
-    "Replay",
-    "Result",
-    "Study",
-    "UsageError",
-    "Values",
-    "__version__",
-    "check",
-    "evaluate",
-    "load",
-    "prepare",
-]
+if TYPE_CHECKING:  # type checkers and editors need imports; a test compares them with the table
+    from deconfound.data import Experiment as Experiment
+    from deconfound.data import Log as Log
+    from deconfound.data import Replay as Replay
+    from deconfound.data import Study as Study
+    from deconfound.decide.recommendation import Recommendation as Recommendation
+    from deconfound.diagnose import check as check
+    from deconfound.errors import AssumptionError as AssumptionError
+    from deconfound.errors import DataError as DataError
+    from deconfound.errors import DeconfoundError as DeconfoundError
+    from deconfound.errors import EvidenceError as EvidenceError
+    from deconfound.errors import UsageError as UsageError
+    from deconfound.evaluation import EvaluationOptions as EvaluationOptions
+    from deconfound.evaluation import PreparedStudy as PreparedStudy
+    from deconfound.evaluation import evaluate as evaluate
+    from deconfound.evaluation import prepare as prepare
+    from deconfound.features import FeatureSpec as FeatureSpec
+    from deconfound.findings import Finding as Finding
+    from deconfound.loading import load as load
+    from deconfound.planning import plan as plan
+    from deconfound.result import Result as Result
+    from deconfound.reward import Family as Family
+    from deconfound.value import Contrast as Contrast
+    from deconfound.value import Values as Values
+else:
+    __all__ = ["__version__", *_MODULE_OF]  # noqa: PLE0604  (they are strings)
 
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used: the package itself loads in milliseconds."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used: the package itself loads in milliseconds."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    def __dir__() -> list[str]:
+        return sorted(__all__)

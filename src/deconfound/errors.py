@@ -26,6 +26,14 @@ class Problem:
         return f"{self.where}: {self.what}. {self.fix}"
 
 
+def merge_problems(problems: Sequence[Problem]) -> list[Problem]:
+    """Report the same fault at several places once, with the list of places."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for problem in problems:
+        places.setdefault((problem.what, problem.fix), []).append(problem.where)
+    return [Problem(", ".join(dict.fromkeys(where)), what, fix) for (what, fix), where in places.items()]
+
+
 class DeconfoundError(Exception):
     """Base of every exception this package raises on purpose; its message is written for the user."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
@@ -12,7 +12,7 @@ import numpy as np
 from deconfound.crossfit import BOOTSTRAP_REFITS, CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
-from deconfound.decide.calibration import Calibration, cross_fitted_calibrated_q, fit_calibration
+from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.recommendation import Policy, cost_vector
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
@@ -22,11 +22,11 @@ from deconfound.errors import EvidenceError, UsageError
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, join_names, quote
+from deconfound.formatting import did_you_mean, format_percent, join_names, pluralize, quote
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike
 from deconfound.progress import Progress, no_progress
-from deconfound.result import FittedFamily, Result, TableCounts
+from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
@@ -39,13 +39,18 @@ from deconfound.value import (
     raw_log,
     shrink_toward,
     tuned_doubly_robust,
-    with_reward_bias,
 )
 from deconfound.value.log_bias import estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
+MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
+MAX_USEFUL_WIDTH = 0.8  # of the narrowest interval; wider ones exclude next to nothing on a scale from 0 to 1
+_NEEDED = (
+    "Values within ±0.1 need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
+    "`deconfound plan` computes it for your data."
+)
 
 Method: TypeAlias = Literal["doubly robust", "direct"]
 DEFAULT_FEATURES = FeatureSpec()
@@ -59,7 +64,8 @@ class EvaluationOptions:
     ``surface_share`` fixes the share of surface statistics in phi; by default the experiment chooses it. ``target`` is
     a file or table of the contexts to generalize to, by default the experiment's. ``cost`` is the cost of one output
     per model, in units of the outcome; recommendations and routing are net of it. ``refits`` is the number of bootstrap
-    refits behind direct intervals, recommendations and attribution.
+    refits behind recommendations and attribution. ``extra_contexts`` averages over contexts that were replayed beyond
+    the experiment's, too: right only if they were drawn from the same population, which no test can show.
     """
 
     features: FeatureSpec = DEFAULT_FEATURES
@@ -68,6 +74,7 @@ class EvaluationOptions:
     target: TableLike | None = None
     cost: Mapping[str, float] | None = None
     refits: int = BOOTSTRAP_REFITS
+    extra_contexts: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -80,6 +87,8 @@ class EvaluationOptions:
             raise UsageError(f"features must be a FeatureSpec, not {self.features!r}.")
         if self.refits != int(self.refits) or self.refits < MIN_REFITS:
             raise UsageError(f"refits must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
+        if self.extra_contexts and self.target is not None:
+            raise UsageError("extra_contexts and target name two populations; give one of them.")
 
 
 DEFAULTS = EvaluationOptions()
@@ -153,18 +162,19 @@ class PreparedStudy:
 
     @cached_property
     def raw_log(self) -> Values:
-        """Mean logged outcome per model, uncorrected; standard errors are clustered by user, or else by context."""
+        """Mean logged outcome per model, uncorrected; standard errors are clustered by user and by context."""
         table = self.study.log.arrow
-        cluster = table["cluster" if "cluster" in table.column_names else "context_id"]
+        columns = [name for name in ("cluster", "context_id") if name in table.column_names]
+        cluster = np.column_stack([encode(table[name], None)[1] for name in columns])
         model = _model_codes(self.study.log, self.study)
-        return raw_log(self.study.models, model, table["outcome"].to_numpy(), encode(cluster, None)[1])
+        return raw_log(self.study.models, model, table["outcome"].to_numpy(), cluster)
 
     @cached_property
     def experiment_only(self) -> Values:
         """Mean outcome of each model's own experiment rows."""
         rows = self.arrays.experiment
         return experiment_only(
-            self.study.models, rows.model, rows.outcome, rows.propensity, rows.cluster, weight=self.weight
+            self.study.models, rows.model, rows.outcome, rows.propensity, rows.noise_clusters, weight=self.weight
         )
 
     @property
@@ -175,8 +185,8 @@ class PreparedStudy:
 
     @property
     def extra_contexts(self) -> IntArray:
-        """Replayed contexts beyond the experiment's that are averaged in: all if of the same population, else none."""
-        if self.weight is not None or self.checks.context_shift.replay is not True:
+        """Replayed contexts beyond the experiment's that are averaged in: all on request, by default none."""
+        if not self.options.extra_contexts:
             return np.zeros(0, dtype=np.int64)
         return np.setdiff1d(np.arange(len(self.arrays.replay.contexts)), self.arrays.experiment.context)
 
@@ -185,21 +195,24 @@ class PreparedStudy:
         family, data = final.tuned.estimator, self._score(fitted)
         extra = self.extra_contexts
         unbiased = tuned_doubly_robust(data, extra_q=fitted.q_all_contexts[extra] if len(extra) else None)
-        model_based = self._direct(fitted, data, unbiased)
-        values = shrink_toward(unbiased, model_based.estimate) if family.shrinks_values else unbiased
-        policy = self._policy(fitted, unbiased, self._calibration(fitted, data, unbiased))
+        _require_information(unbiased, rows=len(data.q), level=level)
+        model_based = _with_intervals_of(unbiased, direct(self.study.models, fitted.q, weight=data.weight))
+        values = shrink_toward(unbiased, model_based.estimate)
+        policy = self._policy(fitted, values, self._calibration(fitted, data, values))
         return Result(
             values=values if self.options.method == "doubly robust" else model_based,
             direct=model_based,
             experiment=self.experiment_only,
             raw_log=self.raw_log,
             recommendations=policy.recommend(arrays.replay, level),
-            routing=self._routing(data),
-            log_bias=estimate_log_bias(self.raw_log, unbiased, level),
+            routing=self._routing(data, values, policy),
+            log_bias=estimate_log_bias(self.raw_log, values, level),
             findings=self._findings(family),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
-            counts={t.role: _counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay)},
+            counts=StudyCounts(
+                *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
+            ),
             policy=policy,
             featurizer=arrays.featurizer,
             level=level,
@@ -215,52 +228,60 @@ class PreparedStudy:
             rows.model,
             rows.outcome,
             propensity=rows.propensity,
-            cluster=rows.cluster,
+            cluster=rows.noise_clusters,
             weight=self.weight,
         )
 
-    def _direct(self, fitted: CrossFit[Family], data: ScoredExperiment, unbiased: Values) -> Values:
-        """Mean reward per model; its variance has a part from bootstrap refits and one from the reward's bias."""
-        rows, replay = self.arrays.experiment, self.arrays.replay.rows(fitted.final.surface_share)
-        reward_weight = 0.0 if unbiased.reward_weight is None else float(unbiased.reward_weight.mean())
-        fits = fitted.bootstrap_fits or [fitted.final.reward] * len(fitted.bootstrap_rows)
-        refits, gaps = [], []
-        for fit, resampled in zip(fits, fitted.bootstrap_rows, strict=True):
-            q = fit.mean_by_cell(replay)[rows.context]
-            resampled_values = tuned_doubly_robust(data.take(resampled), reward_weight=reward_weight)
-            refits.append(np.average(q, axis=0, weights=data.weight))
-            mean_q = np.average(q[resampled], axis=0, weights=data.weight[resampled])
-            gaps.append(mean_q - resampled_values.estimate)
-        refitted = np.array(refits) if fitted.bootstrap_fits else None
-        values = direct(self.study.models, fitted.q, rows.cluster, refits=refitted, weight=data.weight)
-        return with_reward_bias(values, unbiased, np.array(gaps))
-
-    def _calibration(self, fitted: CrossFit[Family], data: ScoredExperiment, unbiased: Values) -> Calibration:
-        replay = self.arrays.replay.rows(fitted.final.surface_share)
-        rows = self.arrays.experiment
+    def _calibration(self, fitted: CrossFit[Family], data: ScoredExperiment, values: Values) -> Calibration:
+        share, rows = fitted.final.surface_share, self.arrays.experiment
         context_weight = np.bincount(rows.context, self.weight, len(self.arrays.replay.contexts)).astype(np.float64)
         context_weight[self.extra_contexts] = 1.0
-        return fit_calibration(unbiased, data, replay=replay, reward=fitted.final.reward, context_weight=context_weight)
+        has_clusters = "cluster" in self.study.experiment.arrow.column_names
+        return fit_calibration(
+            values,
+            data,
+            replay=self.arrays.replay.rows(share),
+            reward=fitted.final.reward,
+            rows=self._training.at(share).experiment,
+            context_weight=context_weight,
+            noise_group=rows.cluster if has_clusters else None,
+        )
 
-    def _policy(self, fitted: CrossFit[Family], unbiased: Values, calibration: Calibration) -> Policy:
+    def _policy(self, fitted: CrossFit[Family], values: Values, calibration: Calibration) -> Policy:
         final = fitted.final
         return Policy(
             models=self.study.models,
             surface_share=final.surface_share,
             reward=final.reward,
             bootstrap_fits=fitted.bootstrap_fits,
-            covariance=unbiased.covariance,
+            covariance=values.error_covariance,
             calibration=calibration,
             cost=self.cost,
         )
 
-    def _routing(self, data: ScoredExperiment) -> RoutingGain:
+    def _routing(self, data: ScoredExperiment, values: Values, policy: Policy) -> RoutingGain:
         folds = group_folds(self.arrays.experiment.fold_group, FOLDS, self.seed)
-        return routing_gain(data, cross_fitted_calibrated_q(data, folds), cost=self.cost, level=self.level)
+        cost = cost_vector(self.study.models, self.cost)
+        return routing_gain(
+            data,
+            CrossFittedPolicy.fit(data, folds),
+            best=replace(values, estimate=values.estimate - cost).ranking()[0],
+            achievable_gain_bound=policy.achievable_gain_bound(self.arrays.replay, self.level),
+            cost=cost,
+            level=self.level,
+        )
 
     def _findings(self, family: Family) -> tuple[Finding, ...]:
         notices = (*self.study.findings, *self.arrays.featurizer.findings)
         return (*notices, *self.checks.findings, *_log_sampling_finding(len(self.arrays.log.weight), family))
+
+
+def _with_intervals_of(unbiased: Values, direct_values: Values) -> Values:
+    """Direct values with the intervals of unbiased ones, extended to contain the estimate.
+
+    How far a reward's mean is off shows only against randomized outcomes: no narrower interval is valid.
+    """
+    return replace(unbiased, estimate=direct_values.estimate, interval_center=unbiased.center, method="direct")
 
 
 def _resolve_family(family: str | Family) -> Family:
@@ -289,11 +310,23 @@ def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
 
 
 def _require_rows(study: Study) -> None:
-    rows = _rows_per_model(study.experiment, study)
+    rows, source = _rows_per_model(study.experiment, study), study.experiment.source
     if max(rows) < MIN_ROWS_PER_MODEL:
         raise EvidenceError(
-            f"{study.experiment.source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
+            f"{source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
             "Randomize more contexts."
+        )
+    if sum(rows) < MIN_EXPERIMENT_ROWS:
+        raise EvidenceError(f"{source}: {pluralize(sum(rows), 'randomized row')} cannot compare models. {_NEEDED}")
+
+
+def _require_information(values: Values, rows: int, level: float) -> None:
+    interval = values.interval(level)
+    narrowest = float((interval[:, 1] - interval[:, 0]).min())
+    if narrowest > MAX_USEFUL_WIDTH:
+        raise EvidenceError(
+            f"{pluralize(rows, 'randomized row')} cannot compare models: on a scale from 0 to 1, the narrowest "
+            f"{format_percent(level)} interval of a value has a width of {narrowest:.2f}. {_NEEDED}"
         )
 
 

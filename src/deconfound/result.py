@@ -13,6 +13,7 @@ from deconfound.errors import DataError, Problem
 from deconfound.features import Featurizer
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.findings import Finding
+from deconfound.formatting import join_names
 from deconfound.loading import load_replay
 from deconfound.loading.sources import TableLike
 from deconfound.reward import Attribution, Family
@@ -30,6 +31,15 @@ class TableCounts:
     contexts: int
     rows_per_model: tuple[int, ...]  # in the order of the models
     unused_columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCounts:
+    """Sizes and origins of the three tables."""
+
+    log: TableCounts
+    experiment: TableCounts
+    replay: TableCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +70,7 @@ class Result:
     findings: tuple[Finding, ...]
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
-    counts: dict[str, TableCounts]  # log, experiment, replay
+    counts: StudyCounts
     policy: Policy
     featurizer: Featurizer
     level: float
@@ -83,8 +93,9 @@ class Result:
         replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
         missing = sorted(set(self._required_columns()) - set(replay.arrow.column_names))
         if missing:
-            what = f"there is no column {', '.join(missing)}"
-            raise DataError([Problem(replay.source, what, "Add it: the study was fitted on it.")])
+            verb, pronoun = ("is no column", "it") if len(missing) == 1 else ("are no columns", "them")
+            what, fix = f"there {verb} {join_names(missing)}", f"Add {pronoun}: the study was fitted on {pronoun}."
+            raise DataError([Problem(replay.source, what, fix)])
         return self.policy.recommend(ReplayArrays.from_replay(replay, self.models, self.featurizer), self.level)
 
     def _required_columns(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, Rows, group_folds
 from deconfound.errors import UsageError
-from deconfound.linalg import one_blas_thread
 from deconfound.reward import Family, Prepared, RewardFit, TrainingData
+from deconfound.threads import one_blas_thread
 
 F = TypeVar("F", bound=Family)
 ValidationScheme = Literal["model", "sample", "holdout"]

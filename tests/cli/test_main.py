@@ -13,8 +13,8 @@ from deconfound.cli.evaluate import REFITS
 from deconfound.cli.options import FamilyChoices
 from deconfound.cli.plan import MODEL_SD
 from deconfound.crossfit import BOOTSTRAP_REFITS
-from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, UsageError
-from deconfound.plan.inputs import DEFAULT_BETWEEN_MODEL_SD
+from deconfound.errors import AssumptionError, DataError, DeconfoundError, EvidenceError, Problem, UsageError
+from deconfound.planning.inputs import DEFAULT_BETWEEN_MODEL_SD
 from deconfound.reward import EVERY
 from tests.support.commands import evaluate_command
 
@@ -97,3 +97,23 @@ def test_an_interrupt_ends_with_code_130(monkeypatch, capsys):
     monkeypatch.setattr("deconfound.demo.make_demo", interrupt)
     assert main(["demo", "-q"]) == 130
     assert capsys.readouterr().err == "deconfound: interrupted.\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        (UsageError("first line\nsecond line"), "deconfound: first line\nsecond line\n"),
+        (DataError([Problem("a.csv", "it is empty", "Fill it.")]), "deconfound: a.csv: it is empty. Fill it.\n"),
+        (
+            DataError([Problem("a.csv", "two\nlines", "Join them."), Problem("b.csv", "it is empty", "Fill it.")]),
+            "deconfound: 2 problems:\n  a.csv: two\n    lines. Join them.\n  b.csv: it is empty. Fill it.\n",
+        ),
+    ],
+)
+def test_problems_are_counted_and_not_their_lines(monkeypatch, capsys, error, printed):
+    def fail(_: int) -> None:
+        raise error
+
+    monkeypatch.setattr("deconfound.demo.make_demo", fail)
+    assert main(["demo", "-q"]) == error.exit_code
+    assert capsys.readouterr().err == printed

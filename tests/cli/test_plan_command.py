@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
-from deconfound.plan import AssumedInputs, plan
+from deconfound.planning import AssumedInputs, plan
 from tests.support.checking import make_study
 
 

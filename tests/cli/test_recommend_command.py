@@ -11,7 +11,7 @@ import pytest
 
 from deconfound.cli import main
 from deconfound.demo import make_demo
-from tests.support.commands import SMALL
+from tests.support.commands import SMALL, evaluate_command
 
 
 def test_a_saved_result_recommends_a_model_for_every_new_context(saved_result, tmp_path, capsys):
@@ -56,3 +56,34 @@ def test_a_context_id_that_looks_like_a_formula_is_escaped_in_csv(saved_result, 
 def test_a_missing_result_folder_ends_with_code_1_and_the_command_that_writes_one(tmp_path, study_folder, capsys):
     assert main(["recommend", str(tmp_path / "none"), "--replay", str(study_folder / "replay.parquet")]) == 1
     assert "deconfound evaluate" in capsys.readouterr().err
+
+
+def test_a_report_instead_of_a_folder_is_refused_with_the_command_that_writes_one(tmp_path, study_folder, capsys):
+    report = tmp_path / "report.html"
+    report.write_text("<p>")
+    assert main(["recommend", str(report), "--replay", str(study_folder / "replay.parquet")]) == 1
+    error = capsys.readouterr().err
+    assert "report.html: this is a file, and a saved result is a folder" in error
+    assert "deconfound evaluate" in error
+    assert "NotADirectoryError" not in error
+
+
+def test_the_file_is_named_on_stderr_and_an_unknown_format_is_refused_first(saved_result, tmp_path, capsys):
+    replay = str(saved_result.parent / "none.parquet")
+    assert main(["recommend", str(saved_result), "--replay", replay, "-o", str(tmp_path / "out.xlsx")]) == 2
+    assert "-o takes a file ending in" in capsys.readouterr().err
+
+
+def test_the_column_names_of_the_study_are_used_again(study_folder, tmp_path, capsys):
+    """Also where the new table has the canonical name, which the saved mapping must not hide."""
+    for role in ("log", "experiment", "replay"):
+        renamed = pq.read_table(study_folder / f"{role}.parquet")
+        names = ["text of it" if name == "output" else name for name in renamed.column_names]
+        pq.write_table(renamed.rename_columns(names), tmp_path / f"{role}.parquet")
+    saved = tmp_path / "saved"
+    assert main(evaluate_command(tmp_path, "--map", "output=text of it", "--refits", "2", "-o", str(saved))) == 0
+    output = tmp_path / "out.csv"
+    capsys.readouterr()
+    assert main(["recommend", str(saved), "--replay", str(tmp_path / "replay.parquet"), "-o", str(output)]) == 0
+    assert capsys.readouterr().err == f"Written to {output}.\n"
+    assert main(["recommend", str(saved), "--replay", str(study_folder / "replay.parquet")]) == 0

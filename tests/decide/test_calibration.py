@@ -7,17 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deconfound.decide.calibration import (
-    UNEXPLAINED_CONTEXT_SHARE,
-    Calibration,
-    cross_fitted_calibrated_q,
-    fit_calibration,
-)
+from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
+from deconfound.decide.context_variance import ContextVariance
 from deconfound.decide.recommendation import Policy
-from deconfound.design import FloatArray, group_folds
-from deconfound.errors import UsageError
+from deconfound.design import FloatArray, Rows, group_folds
 from deconfound.features.study_arrays import ReplayArrays
-from deconfound.value import ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
 from tests.support.replays import IDENTITY_REWARD, SURFACE_SHARE, replay_of
 
 MODELS = ("ant", "bee", "cat")
@@ -44,6 +39,7 @@ def fit(
         data,
         replay=(replay_of(Q) if replay is None else replay).rows(SURFACE_SHARE),
         reward=IDENTITY_REWARD,
+        rows=Rows(data.q),
         context_weight=context_weight,
     )
 
@@ -65,8 +61,9 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
         meat += np.outer(score, score)
     error = np.sqrt((inverse @ meat @ inverse)[-1, -1] * len(clusters) / (len(clusters) - 5))
     assert (calibration.slope, calibration.slope_standard_error) == pytest.approx((coef[-1], error))
-    residual_variance = UNEXPLAINED_CONTEXT_SHARE * (residual @ weight @ residual) / 55
-    assert calibration.context_residual_variance == pytest.approx(residual_variance)
+    assert calibration.common_slope == pytest.approx(np.clip(coef[-2], 0, 1))
+    expected = ContextVariance.from_residuals(residual, t.model, Rows(t.q))
+    assert calibration.context_variance.by_model == pytest.approx(expected.by_model)
     assert calibration.df == pytest.approx(np.full(3, min(20, len(clusters) - 5)))
     assert calibration.mean_q == pytest.approx(Q.mean(axis=0))
     assert calibration.value == pytest.approx([0.5, 0.6, 0.7])
@@ -106,18 +103,16 @@ def test_a_reward_that_is_constant_over_contexts_leaves_the_slope_inestimable():
     assert fit(constant).slope_standard_error == np.inf
 
 
-def test_a_share_outside_the_unit_interval_is_refused():
-    with pytest.raises(UsageError, match="unexplained_context_share"):
-        fit_calibration(
-            VALUES,
-            experiment(),
-            replay=replay_of(Q).rows(SURFACE_SHARE),
-            reward=IDENTITY_REWARD,
-            unexplained_context_share=2.0,
-        )
+def test_calibrated_q_splits_into_what_models_share_and_what_they_do_not():
+    calibration = replace(fit(experiment()), slope=0.5, common_slope=0.2)
+    calibrated = calibration.calibrate(Q)
+    for i in range(3):
+        deviation = Q[i] - calibration.mean_q
+        common = deviation.mean()
+        assert calibrated[i] == pytest.approx(calibration.value + 0.2 * common + 0.5 * (deviation - common))
 
 
-def test_cross_fitted_q_equals_a_loop_and_ignores_outcomes_of_the_held_out_fold():
+def test_a_cross_fitted_policy_equals_a_loop_and_ignores_outcomes_of_the_held_out_fold():
     rng = np.random.default_rng(4)
     n, k = 60, 3
     q, model = rng.random((n, k)), rng.integers(k, size=n)
@@ -126,19 +121,21 @@ def test_cross_fitted_q_equals_a_loop_and_ignores_outcomes_of_the_held_out_fold(
     weight = rng.uniform(0.2, 2.0, n)
     data = ScoredExperiment.from_arrays(MODELS, q, own, model, outcome, weight=weight)
     folds = group_folds(np.arange(n), 5, 0)
-    calibrated = cross_fitted_calibrated_q(data, folds)
+    policy = CrossFittedPolicy.fit(data, folds)
     for fold in folds:
         at, held_out = fold.train, fold.held_out
-        values = tuned_doubly_robust(data.take(at))
-        deviation = q - weight[at] @ q[at] / weight[at].sum()
+        mean_q = weight[at] @ q[at] / weight[at].sum()
+        values = shrink_toward(tuned_doubly_robust(data.take(at)), mean_q)
+        deviation = q - mean_q
         common = deviation.mean(axis=1)
         design = np.column_stack([model[:, None] == np.arange(k), common, deviation[np.arange(n), model] - common])
         slope = np.linalg.lstsq(design[at].astype(float), outcome[at], rcond=None)[0][-1]
         expected = values.estimate + np.clip(slope, 0, 1) * deviation[held_out]
-        np.testing.assert_allclose(calibrated[held_out], expected)
+        np.testing.assert_allclose(policy.q[held_out], expected)
+        np.testing.assert_allclose(policy.values[held_out], np.tile(values.estimate, (len(held_out), 1)))
     held_out = folds[0].held_out
     reversed_outcome = outcome.copy()
     reversed_outcome[held_out] = 1 - reversed_outcome[held_out]
-    changed = cross_fitted_calibrated_q(replace(data, outcome=reversed_outcome), folds)
-    np.testing.assert_array_equal(changed[held_out], calibrated[held_out])
-    assert not np.allclose(changed, calibrated)
+    changed = CrossFittedPolicy.fit(replace(data, outcome=reversed_outcome), folds)
+    np.testing.assert_array_equal(changed.q[held_out], policy.q[held_out])
+    assert not np.allclose(changed.q, policy.q)

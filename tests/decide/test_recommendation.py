@@ -9,8 +9,9 @@ import pytest
 from scipy import stats
 
 from deconfound.decide.calibration import Calibration, fit_calibration
+from deconfound.decide.context_variance import ContextVariance
 from deconfound.decide.recommendation import Policy, contrast_variance, value_variance
-from deconfound.design import FloatArray
+from deconfound.design import FloatArray, Rows
 from deconfound.errors import UsageError
 from deconfound.reward import RewardFit
 from deconfound.value import ScoredExperiment, tuned_doubly_robust
@@ -28,16 +29,17 @@ def policy(refit_slopes: list[float], covariance: FloatArray = NO_ERROR) -> Poli
 
 
 def calibration(
-    slope: float = 1.0, slope_error: float = 0.0, residual_variance: float = 0.0, draw_variance: float = 0.0
+    slope: float = 1.0, slope_error: float = 0.0, by_model: float = 0.0, draw_variance: float = 0.0
 ) -> Calibration:
-    """The means of Q, and unbiased values with cat first."""
+    """The means of Q, and values with cat first."""
     return Calibration(
         value=np.array([0.3, 0.4, 0.6]),
         mean_q=Q.mean(axis=0),
         slope=slope,
         slope_standard_error=slope_error,
+        common_slope=0.25,
         draw_variance=np.full(3, draw_variance),
-        context_residual_variance=residual_variance,
+        context_variance=ContextVariance(by_model, 0.003, 0.0),
         df=np.full(3, np.inf),
     )
 
@@ -89,11 +91,13 @@ def test_intervals_stay_in_the_range_of_values_and_differences():
 def test_error_probability_and_regret_bound_equal_a_naive_loop():
     """Loops over contexts and rivals, t quantiles from scipy."""
     slopes, covariance = [0.8, 1.0, 1.3, 0.9], np.array([[3, 1, 0], [1, 2, 0], [0, 0, 1.0]]) * 1e-3
-    c = calibration(slope=0.7, slope_error=0.2, residual_variance=0.002, draw_variance=0.004)
+    c = calibration(slope=0.7, slope_error=0.2, by_model=0.002, draw_variance=0.004)
     rows = replace(policy(slopes, covariance), calibration=c).recommend(replay_of(Q), 0.9)
     for i, row in enumerate(rows):
         best, total, regret = int(np.argmax(c.value + 0.7 * (Q[i] - c.mean_q))), 0.0, 0.0
         assert row.model == MODELS[best]
+        common = (Q[i] - c.mean_q).mean()
+        assert row.q == pytest.approx(c.value[best] + 0.25 * common + 0.7 * (Q[i, best] - c.mean_q[best] - common))
         for a in range(3):
             if a == best:
                 continue
@@ -117,19 +121,19 @@ def test_contrast_and_value_variances_follow_their_formulas():
     refits, draw_variance = [rng.random((2, 3)) for _ in range(5)], rng.random((2, 3))
     covariance, best = np.array([[3, 1, 0], [1, 2, 0], [0, 0, 1.0]]), np.array([1, 2])
     deviation = rng.random((2, 3))
-    c = calibration(slope=0.5, slope_error=0.3, residual_variance=0.2)
+    c = calibration(slope=0.5, slope_error=0.3, by_model=0.2)
     contrast = contrast_variance(best, deviation, refits, draw_variance, covariance, c)
-    value = value_variance(best, refits, draw_variance, covariance)
+    value = value_variance(best, deviation, refits, draw_variance, covariance, c)
     for i, b in enumerate(best):
-        own = np.var([refit[i, b] for refit in refits], ddof=1)
-        assert value[i] == pytest.approx(covariance[b, b] + own + draw_variance[i, b])
+        own = 0.5 * (np.var([refit[i, b] for refit in refits], ddof=1) + draw_variance[i, b])
+        assert value[i] == pytest.approx(covariance[b, b] + 0.09 * deviation[i, b] ** 2 + own + 0.2 + 0.003)
         for a in range(3):
             refit = np.var([refit[i, b] - refit[i, a] for refit in refits], ddof=1)
             average = covariance[b, b] + covariance[a, a] - 2 * covariance[b, a]
             reward = 0.5 * (refit + draw_variance[i, a] + draw_variance[i, b])
             expected = 0.0 if a == b else average + 0.09 * deviation[i, a] ** 2 + reward + 0.4
             assert contrast[i, a] == pytest.approx(expected)
-    assert np.isinf(value_variance(best, refits[:1], draw_variance, covariance)).all()
+    assert np.isinf(value_variance(best, deviation, refits[:1], draw_variance, covariance, c)).all()
 
 
 def test_with_slope_zero_the_margin_is_the_difference_of_values():
@@ -153,7 +157,7 @@ def test_an_inestimable_slope_leaves_no_context_clear():
 
 
 def test_a_verdict_does_not_depend_on_the_other_contexts():
-    calibrated = replace(policy([0.9, 1.0, 1.1]), calibration=calibration(slope=0.5, residual_variance=0.001))
+    calibrated = replace(policy([0.9, 1.0, 1.1]), calibration=calibration(slope=0.5, by_model=0.001))
     for i, row in enumerate(calibrated.recommend(replay_of(Q), 0.95)):
         single = calibrated.recommend(replay_of(Q[i : i + 1]), 0.95)[0]
         assert replace(single, context_id=row.context_id) == row
@@ -172,19 +176,21 @@ def test_a_cost_changes_the_model_and_not_its_q():
 def clear_and_wrong(seed: int, true_slope: float) -> tuple[tuple[int, int], tuple[int, int]]:
     """Clear and wrongly clear contexts of one simulated study, with a calibration and without.
 
-    The reward varies between contexts, and only the share ``true_slope`` of that is real. A tenth of the remaining
+    The reward varies between contexts, and only the share ``true_slope`` of that is real. A twentieth of the remaining
     outcome variance is real but not predicted, as the calibration assumes.
     """
     rng = np.random.default_rng([4, seed])
     rows, k = 200, 3
     deviation, value = 0.15 * rng.normal(size=(rows, k)), np.array([0.5, 0.45, 0.4])
     q = np.clip(value + deviation, 0.02, 0.98)
-    q_true = value + true_slope * (q - value) + 0.06 * rng.normal(size=(rows, k))
+    q_true = value + true_slope * (q - value) + 0.04 * rng.normal(size=(rows, k))
     model = rng.integers(0, k, rows)
     outcome = q_true[np.arange(rows), model] + 0.18 * rng.normal(size=rows)
     data = ScoredExperiment.from_arrays(MODELS, q, q[np.arange(rows), model], model, outcome)
     values, replay = tuned_doubly_robust(data), replay_of(q)
-    fitted = fit_calibration(values, data, replay=replay.rows(SURFACE_SHARE), reward=IDENTITY_REWARD)
+    fitted = fit_calibration(
+        values, data, replay=replay.rows(SURFACE_SHARE), reward=IDENTITY_REWARD, rows=Rows(deviation)
+    )
     counts = []
     for each in (fitted, None):
         refits = (IDENTITY_REWARD,) * 20
@@ -202,10 +208,10 @@ def test_few_of_the_clear_contexts_have_another_best_model(true_slope):
 
     Errors of one study's contexts are correlated through slope and average differences: over 40 studies the share has
     a standard error of 0.002 and 0.012, so the bound 0.065 is far away. Without a calibration a quarter of the clear
-    contexts are wrong where the reward exaggerates, and the stated level is missed even where it does not.
+    contexts are wrong where the reward exaggerates.
     """
     counts = np.array([clear_and_wrong(seed, true_slope) for seed in range(40)]).sum(axis=0)
     (clear, wrong), (uncalibrated_clear, uncalibrated_wrong) = counts
     assert clear > (500 if true_slope == 1.0 else 0)
     assert wrong <= 0.065 * max(clear, 1)
-    assert uncalibrated_wrong > 0.065 * uncalibrated_clear
+    assert true_slope == 1.0 or uncalibrated_wrong > 0.065 * uncalibrated_clear

@@ -42,6 +42,13 @@ def test_the_error_is_the_root_mean_square_over_models(comparison):
     assert comparison.raw_log.rmse == pytest.approx(np.sqrt((errors**2).mean()))
 
 
+def test_intervals_that_contain_the_truth_are_counted(comparison):
+    """Half-widths 1.96 * 0.02: aspen, cedar and not maple (0.38 for 0.43) nor oak (0.58 for 0.65)."""
+    assert comparison.evaluation.covered == 2
+    assert comparison.experiment.covered == 2
+    assert "2 of 4 intervals" in comparison_text(comparison)
+
+
 def test_the_text_matches_its_snapshot(comparison):
     text = comparison_text(comparison) + "\n"
     assert max(len(line) for line in text.splitlines()) <= TERMINAL_WIDTH

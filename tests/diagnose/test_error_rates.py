@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks import checks_outcomes, checks_randomization
 from benchmarks.checks import alarm_rate
-from benchmarks.checks_family import SMALL, check_all
+from benchmarks.checks_family import check_all
+from benchmarks.checks_family_kinds import SMALL
 from benchmarks.checks_studies import Violation, make_study
 
 CASES = {case.name: case for module in (checks_randomization, checks_outcomes) for case in module.cases()}

@@ -1,4 +1,4 @@
-"""A3: scale, coding, direction and drift of the outcomes."""
+"""A3: scale, coding and direction of the outcomes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ import pytest
 from scipy import stats
 
 from deconfound.diagnose.outcome_consistency import (
-    MatchingLevel,
-    MatchingOutputs,
     OutcomeDirection,
-    OutcomeDrift,
     OutcomeValues,
     check_direction,
-    check_drift,
-    check_matching,
     check_outcome_consistency,
     check_values,
-    drift_test,
     is_discrete,
-    match_rows,
     share_outside_values,
     transferred_prediction,
     values_p_value,
@@ -112,122 +105,6 @@ def test_a_log_without_information_leaves_the_direction_open():
     finding = direction(make_study(log=each(lambda _, row: row.update(outcome=float(rng.random())))))
     assert finding.verdict == "cannot tell"
     assert not finding.details.confirmed
-
-
-# --- matching rows ---
-
-
-def rerated(change):
-    """A log whose first rows are the experiment's outputs, rated again."""
-    experiment = []
-    make_study(experiment=lambda rows: experiment.extend(dict(row) for row in rows))
-
-    def put(rows):
-        for row, same in zip(rows, experiment, strict=False):
-            row.update({name: same[name] for name in ("context_id", "context", "model", "output")})
-            row["outcome"] = change(same["outcome"])
-
-    return put
-
-
-def matching(study):
-    return by_check(check_matching(study, 0, 0.95))
-
-
-def test_matching_outputs_show_inverted_outcomes():
-    agreeing = matching(make_study(log=rerated(lambda y: 0.9 * y + 0.05)))
-    assert agreeing["matching outputs"].verdict == "pass"
-    finding = matching(make_study(log=rerated(lambda y: 1.0 - y)))["matching outputs"]
-    assert finding.verdict == "warn"
-    assert finding.details == MatchingOutputs(90, "context and output", pytest.approx(-1.0))
-
-
-def test_another_level_of_matching_outputs_is_reported_but_never_warns():
-    """Confounding moves the level too, and violates no assumption."""
-    finding = matching(make_study(log=rerated(lambda y: 0.8 * y)))["matching level"]
-    assert finding.verdict == "cannot tell"
-    assert isinstance(finding.details, MatchingLevel)
-    assert finding.statistic == finding.details.difference > 0.05
-    assert finding.p_value < 0.001
-    assert finding.adjusted_p_value is None
-    assert matching(make_study(log=rerated(lambda y: y)))["matching level"].verdict == "pass"
-
-
-def test_a_log_without_shared_contexts_cannot_be_compared():
-    assert matching(make_study())["matching outputs"].verdict == "cannot tell"
-
-
-def test_where_outputs_never_recur_context_and_model_are_matched():
-    put = rerated(lambda y: y)
-
-    def reworded(rows):
-        put(rows)
-        for row in rows:
-            row["output"] += " indeed"
-
-    pairs = match_rows(make_study(log=reworded))
-    assert pairs is not None
-    assert pairs.matched_on == "context and model"
-    assert len(pairs.log) == 90
-    assert pairs.log == pytest.approx(pairs.experiment)
-
-
-def test_repeated_rows_of_the_log_are_averaged():
-    def twice(rows):
-        rerated(lambda y: 0.5 * y)(rows)
-        rows.extend({**row, "outcome": row["outcome"] + 0.2} for row in rows[:90])
-
-    pairs = match_rows(make_study(log=twice))
-    assert pairs is not None
-    assert pairs.log == pytest.approx(0.5 * pairs.experiment + 0.1)
-
-
-# --- drift ---
-
-
-def test_outcomes_that_rise_over_time_are_detected_in_either_source():
-    def rising(rows):
-        for at, row in enumerate(rows):
-            row.update(time=at, outcome=0.7 * row["outcome"] + 0.3 * at / len(rows))
-
-    for study, role in ((make_study(log=rising), "log"), (make_study(experiment=rising), "experiment")):
-        finding = only(check_drift(getattr(study, role), 0))
-        assert finding.verdict == "warn"
-        assert finding.check == f"outcome over time ({role})"
-        assert isinstance(finding.details, OutcomeDrift)
-        assert 0.05 < finding.details.mean_shift < 0.25
-    assert only(check_drift(make_study().experiment, 0)).verdict == "pass"
-    assert only(check_drift(make_study().log, 0)).verdict == "cannot tell"
-
-
-def test_a_changing_mix_of_models_is_no_drift():
-    """Better models come later: outcomes rise, but not within any model."""
-    rng = np.random.default_rng(0)
-    model = np.repeat(np.arange(3), 60)
-    outcome = 0.2 * model + 0.1 * rng.random(180)
-    assert drift_test(outcome, np.arange(180.0), model, np.arange(180), 0).p_value > 0.05
-    assert drift_test(outcome, np.arange(180.0), np.zeros(180, dtype=int), np.arange(180), 0).p_value < 0.001
-
-
-def test_constant_outcomes_do_not_drift():
-    assert drift_test(np.ones(12), np.arange(12.0), np.zeros(12, dtype=int), np.arange(12), 0).p_value == 1.0
-
-
-def test_rows_of_one_session_are_not_taken_as_independent():
-    """Ten rows per session share a mood and a time: row by row that looks like a drift in most studies.
-
-    Twelve seeds; at 5 % more than three alarms have probability 0.002, and row by row there are at least eight.
-    """
-    alarms = {"sessions": 0, "rows": 0}
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        session = np.repeat(np.arange(40), 10)
-        outcome = rng.standard_normal(40)[session] + 0.1 * rng.standard_normal(400)
-        time, model = rng.random(40)[session], np.zeros(400, dtype=int)
-        alarms["sessions"] += drift_test(outcome, time, model, session, seed).p_value < 0.05
-        alarms["rows"] += drift_test(outcome, time, model, np.arange(400), seed).p_value < 0.05
-    assert alarms["sessions"] <= 3
-    assert alarms["rows"] >= 8
 
 
 @pytest.mark.parametrize("rows", [2, 4])

@@ -84,6 +84,32 @@ def test_every_experiment_row_is_paired_with_its_own_cell():
     np.testing.assert_array_equal(data.subgroup, data.stratum % 3)
 
 
+def test_copies_and_retries_of_experiment_rows_are_counted_and_change_no_verdict():
+    """Every row occurs three times, with outcomes of its own; the cells have one draw of the replay."""
+
+    def retry(rows):
+        copies = [dict(row, outcome=1.0 - row["outcome"], time=row["time"] + 0.1 * k) for k in (1, 2) for row in rows]
+        rows.extend(copies)
+
+    def cluster(rows):
+        for at, row in enumerate(rows):
+            row["cluster"] = f"user {at}"
+        retry(rows)
+
+    finding = findings(make_study(experiment=cluster))["replay fidelity"]
+    assert finding.verdict == "pass"
+    assert finding.details.repeated_rows == 180
+    assert finding.details.cells == 90
+
+
+def test_a_replay_that_differs_names_copies_first():
+    cut = each(lambda _, row: row.update(output=" ".join(row["output"].split()[:3])))
+    finding = findings(make_study(rows=150, replay=cut, experiment=lambda rows: rows.extend(map(dict, rows[:20]))))
+    assert finding["replay fidelity"].verdict == "fail"
+    assert finding["replay fidelity"].message.startswith("Copies, retries or cached outputs in the experiment: 20 rows")
+    assert finding["replay fidelity"].remedy.startswith("Remove copies first.")
+
+
 def test_rows_of_models_that_are_not_compared_are_left_out():
     study = make_study(rows=60)
     fewer = Study.from_tables(study.log, study.experiment, study.replay, models=("ant", "bee"))

@@ -46,6 +46,24 @@ def test_duplicate_rows_are_counted():
     assert finding.statistic == pytest.approx(9 / 99)
 
 
+def test_retries_by_the_same_user_are_counted():
+    """The same context, model and output with another outcome and time: only a user tells that it is a retry."""
+
+    def retry(rows):
+        rows.extend(dict(row, outcome=0.123, time=row["time"] + 0.5) for row in rows[:9])
+
+    def by_user(rows):
+        for at, row in enumerate(rows):
+            row["cluster"] = f"user {at // 2}"
+        retry(rows)
+
+    assert findings(make_study(experiment=retry))["duplicate rows"].verdict == "pass"
+    finding = findings(make_study(experiment=by_user))["duplicate rows"]
+    assert finding.verdict == "warn"
+    assert (finding.details.rows, finding.details.repeated_cells) == (0, 9)
+    assert finding.statistic == pytest.approx(9 / 99)
+
+
 def test_one_text_under_two_ids_warns():
     def rename(rows):
         for row in rows:

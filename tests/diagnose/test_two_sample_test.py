@@ -11,14 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from deconfound.design import group_folds
+from deconfound.diagnose import two_sample_classifier as classifier
 from deconfound.diagnose import two_sample_test as module
-from deconfound.diagnose.two_sample_test import (
-    MAX_ROWS,
-    TwoSampleData,
-    permute_labels,
-    subsample_strata,
-    two_sample_test,
-)
+from deconfound.diagnose.two_sample_data import MAX_ROWS, TwoSampleData, subsample_strata
+from deconfound.diagnose.two_sample_test import permute_labels, two_sample_test
 
 
 def cells(rng, *, strata=40, draws=2, columns=5, subgroups=1, shift=0.0, stretch=1.0, text=False, hit=None):
@@ -66,7 +62,7 @@ def naive_kernels(data):
         words = words * weight
         words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-300)
         words = minus_mean(words, data.stratum)
-        kernels.append((words @ words.T, module.TEXT_PENALTY))
+        kernels.append((words @ words.T, classifier.TEXT_PENALTY))
         lengths.append(np.linalg.norm(words, axis=1))
     statistics = minus_mean(data.dense, data.stratum)
     lengths.append(np.linalg.norm(statistics, axis=1))
@@ -74,7 +70,7 @@ def naive_kernels(data):
     for length in lengths:
         deviation = minus_mean(length[:, None], data.stratum)
         statistics = np.hstack([statistics, deviation * scale / np.sqrt(2) / np.sqrt((deviation**2).mean())])
-    return [*kernels, (statistics @ statistics.T, module.DENSE_PENALTY)]
+    return [*kernels, (statistics @ statistics.T, classifier.DENSE_PENALTY)]
 
 
 def minus_mean(values, stratum):
@@ -88,7 +84,7 @@ def naive_statistic(kernel, penalty, labels, fold_group, seed):
     """sum of label * prediction, every fold predicted by a ridge that is solved without it."""
     ridge = penalty * np.trace(kernel) / len(kernel)
     total = 0.0
-    for fold in group_folds(fold_group, module.FOLDS, seed):
+    for fold in group_folds(fold_group, classifier.FOLDS, seed):
         train, held_out = fold.train, fold.held_out
         coef = np.linalg.solve(kernel[np.ix_(train, train)] + ridge * np.eye(len(train)), labels[train])
         total += labels[held_out] @ (kernel[np.ix_(held_out, train)] @ coef)
@@ -100,7 +96,7 @@ def test_one_factorization_equals_a_refit_for_every_fold_and_permutation(kind):
     rng = np.random.default_rng(0)
     data = cells(rng, strata=20, subgroups=2, text=True) if kind == "cells" else one_stratum(rng, 20, 30)
     labels = module._center_labels(data, permute_labels(data.group, data.stratum, 6, rng))
-    views = module._views(data, seed=3)
+    views = classifier.classifier_views(data, seed=3)
     expected = []
     for kernel, penalty in naive_kernels(data):
         codes = np.unique(data.subgroup)
@@ -123,7 +119,7 @@ def test_p_values_count_the_permutations_whose_best_view_is_as_good():
 def test_the_auc_is_the_share_of_pairs_in_the_right_order():
     rng = np.random.default_rng(2)
     data = cells(rng, strata=12, shift=1.0)
-    view = module._views(data, 0)[0]
+    view = classifier.classifier_views(data, 0)[0]
     labels = module._center_labels(data, data.group[:, None].astype(float))
     prediction = view.smoother @ labels[:, 0]
     correct = [
@@ -131,12 +127,12 @@ def test_the_auc_is_the_share_of_pairs_in_the_right_order():
         for first in np.flatnonzero(data.group)
         for second in np.flatnonzero(~data.group & (data.stratum == data.stratum[first]))
     ]
-    assert module._stratified_auc(data, view, labels) == pytest.approx(np.mean(correct))
+    assert classifier.stratified_auc(data, view, labels) == pytest.approx(np.mean(correct))
 
 
 def test_no_row_is_predicted_from_its_own_fold_group():
     data = cells(np.random.default_rng(3), text=True)
-    for view in module._views(data, 0):
+    for view in classifier.classifier_views(data, 0):
         group = data.fold_group[view.index]
         assert not view.smoother[group[:, None] == group].any()
         assert view.smoother.any()

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from deconfound.design import DenseMatrix, FeatureMatrix
-from deconfound.linalg import FactorizationLimits, PooledRidge, empty_source, factor, one_blas_thread
+from deconfound.linalg import FactorizationLimits, PooledRidge, empty_source, factor
+from deconfound.threads import one_blas_thread
 from tests.support import naive
 from tests.support.least_squares_problems import KINDS, LIMITS, random_problem
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from deconfound.linalg import one_blas_thread
 from deconfound.linalg.rational_krylov import RESIDUAL_RTOL, rational_krylov_eigenpairs
+from deconfound.threads import one_blas_thread
 from tests.support import naive
 
 

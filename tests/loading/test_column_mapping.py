@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.loading import load
 from deconfound.loading.column_mapping import ALIASES
 from tests.support.studies import Good, good_with, refused, same, tables
@@ -16,6 +16,12 @@ from tests.support.studies import Good, good_with, refused, same, tables
 def rename(row, **names):
     for new, old in names.items():
         row[new] = row.pop(old)
+
+
+def problems_of(good: Good, **columns: str) -> tuple[Problem, ...]:
+    with pytest.raises(DataError) as caught:
+        load(**tables(good), columns=columns)
+    return caught.value.problems
 
 
 def test_canonical_columns_have_their_types_and_order():
@@ -78,6 +84,25 @@ def test_a_table_without_the_mapped_column_may_use_the_exact_name_but_no_alias()
     message = refused(**tables(good), columns={"outcome": "stars"})
     assert message.startswith('experiment (Table): there is no column "stars"')
     assert "--map outcome=COLUMN" in message
+
+
+def test_a_column_that_every_table_lacks_is_one_problem():
+    good = Good()
+    for row in good.all_rows():
+        rename(row, engine_name="model")
+    (problem,) = problems_of(good)
+    assert problem.where == "log (Table), experiment (Table), replay (Table)"
+    assert "no column for the model" in problem.what
+    assert "engine_name" in problem.what
+
+
+def test_a_mapping_to_a_column_that_no_table_has_is_one_problem():
+    good = Good()
+    for row in good.all_rows():
+        rename(row, engine_name="model")
+    (problem,) = problems_of(good, model="engine")
+    assert 'no column "engine", which --map gives for model' in problem.what
+    assert 'did you mean "engine_name"?' in problem.fix
 
 
 def test_mapping_a_name_that_is_not_canonical_is_a_usage_error():

@@ -13,7 +13,7 @@ import pytest
 
 from deconfound.errors import DataError
 from deconfound.loading import load
-from tests.support.studies import Good, good_with, refused, tables, write_study
+from tests.support.studies import Good, refused, tables, write_study
 
 SECONDS = 1_777_639_500.0  # 2026-05-01T12:45:00Z
 ISO = [f"2026-05-01T{hour:02d}:45:00Z" for hour in range(12, 24)]
@@ -95,18 +95,6 @@ def test_a_value_that_is_not_a_time_is_refused_with_row_and_fix(values, where, w
     assert problem.where == f"log (Table) {where}".strip()
     assert what in problem.what
     assert problem.fix.endswith(".")
-
-
-def test_the_propensity_of_a_row_is_that_of_its_model():
-    good = good_with(experiment=lambda row: row.update(propensity_ant=0.2, propensity_bee=0.3, propensity_cat=0.5))
-    assert load(**tables(good)).experiment.arrow["propensity"].to_pylist() == [0.2, 0.3, 0.5] * 2
-    good = good_with(experiment=lambda row: row.update(propensity_score=0.25))
-    assert set(load(**tables(good)).experiment.arrow["propensity"].to_pylist()) == {0.25}
-
-
-def test_propensities_rounded_to_two_decimals_may_sum_to_0_99():
-    good = good_with(experiment=lambda row: row.update(propensity_ant=0.33, propensity_bee=0.33, propensity_cat=0.33))
-    assert load(**tables(good)).experiment.arrow["propensity"][0].as_py() == 0.33
 
 
 def test_floats_that_lost_their_last_digits_are_refused_as_ids():

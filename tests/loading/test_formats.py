@@ -251,7 +251,7 @@ def test_a_file_without_read_permission_is_a_problem(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "read_bytes", forbidden)
     message = refused(**paths)
-    assert "log.csv: the file cannot be opened: Permission denied" in message
+    assert "log.csv, experiment.csv, replay.csv: the file cannot be opened: Permission denied" in message
     assert "permissions" in message
 
 

@@ -17,8 +17,9 @@ SD = np.full((2, 3), 0.034)
 
 def test_the_paragraph_has_every_share_and_the_largest_standard_deviation() -> None:
     text = attribution_paragraph(Attribution(SHARES, SD, SOME_VARIANCES))
-    assert "log 80 % (text 50, proxies 20, model 10), experiment 20 % (text 10, proxies 10, model 0)" in text
-    assert "Bootstrap SD: at most 3 points." in text
+    assert "log 80 % (through what the models wrote 70, through averages per model 10)" in text
+    assert "experiment 20 % (through what the models wrote 20, through averages per model 0)" in text
+    assert "up to 3 points" in text
     assert "negative" not in text
     assert text.endswith(explain_log_weight(Attribution(SHARES, SD, SOME_VARIANCES)))
 
@@ -27,13 +28,13 @@ def test_negative_shares_are_explained_and_a_missing_bootstrap_is_left_out() -> 
     shares = SHARES + np.array([[0.2, 0, 0], [-0.2, 0, 0]])
     text = attribution_paragraph(Attribution(shares, np.full((2, 3), np.nan), SOME_VARIANCES))
     assert "negative ones offset others" in text
-    assert "Bootstrap" not in text
+    assert "resampled" not in text
 
 
 @pytest.mark.parametrize(
     ("bias", "expected"),
     [
-        ({"bias_text": 1e-5, "bias_proxies": 0.0, "bias_model": 1e-5}, "so the log is pooled"),
+        ({"bias_text": 1e-5, "bias_proxies": 0.0, "bias_model": 1e-5}, "so the log counts in full"),
         ({"bias_text": 0.01, "bias_proxies": 0.01, "bias_model": 0.05}, "differs mainly by model"),
         ({"bias_text": 0.03, "bias_proxies": 0.01, "bias_model": 0.02}, "depends on the outputs"),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from deconfound.diagnose.context_shift import SameContexts
+from deconfound.diagnose.sanity import ConstantOutcomes
 from deconfound.findings import Finding, Notice
 from deconfound.report.check_text import (
     any_conclusive,
@@ -15,9 +17,10 @@ from deconfound.report.check_text import (
 )
 
 NOTE = Notice("m.")
-PASSED = Finding("label leakage", "pass", NOTE)
+READ = Finding("columns", "pass", NOTE)
+PASSED = Finding("constant outcomes", "pass", ConstantOutcomes(()))
 OPEN = Finding("sample ratio", "cannot tell", NOTE, "A1")
-TESTED = Finding("sample ratio", "pass", NOTE, "A1")
+TESTED = Finding("contexts of the log", "pass", SameContexts("log"), "A5")
 WARNED = Finding("outcome direction", "warn", NOTE, "A3")
 FAILED = Finding("replay fidelity", "fail", NOTE, "A2")
 LEAKING = Finding("label leakage", "fail", NOTE)
@@ -52,6 +55,11 @@ def test_failures_come_first_and_the_guarantee_appears_once_where_something_warn
     assert order == sorted(order)
     assert text.replace("\n", " ").count(false_alarm_note(0.95)) == 1
     assert false_alarm_note(0.95) not in check_text([TESTED, OPEN], 0.95)
+
+
+def test_remarks_on_the_tables_are_notes_and_no_passed_checks():
+    lines = check_text([READ, PASSED, TESTED], 0.95).splitlines()
+    assert lines.index("Passed (2)") < lines.index("Notes (1)") == lines.index("  columns: m.") - 1
 
 
 def test_the_guarantee_follows_the_level():

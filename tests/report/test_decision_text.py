@@ -45,12 +45,12 @@ ROUTING = RoutingGain(
 def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
     assert log_bias_text(BIAS) == (
         'The log ranks "maple" first, but maple is not the best model. The log overrates maple and underrates cedar. '
-        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
+        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
     without_names = replace(BIAS, overrated=(), underrated=())
     assert log_bias_text(without_names) == (
         'The log ranks "maple" first, but maple is not the best model. '
-        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
+        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
 
 
@@ -58,7 +58,7 @@ def test_a_biased_log_may_still_rank_the_best_model_first():
     biased = replace(BIAS, verdict="biased", underrated=(), best_set=("maple",))
     assert log_bias_text(biased) == (
         'The log overrates maple. The model it ranks first, "maple", may still be the best. '
-        "Its averages are off by 0.12 (root mean square); for a single model it may be up to 0.36."
+        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
 
 

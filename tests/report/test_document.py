@@ -69,6 +69,14 @@ def test_the_family_has_its_name_and_hyperparameters(result, content):
     assert family["psi_source"] == result.featurizer.psi_source
 
 
+def test_every_table_has_its_size_and_origin(result, content):
+    assert list(content["counts"]) == ["log", "experiment", "replay"]
+    for name, counts in content["counts"].items():
+        table = getattr(result.counts, name)
+        assert set(counts) == {each.name for each in fields(table)}
+        assert counts["rows"] == sum(counts["rows_per_model"]) == table.rows
+
+
 def test_log_bias_and_routing_have_their_verdicts_and_sentences(result, content):
     for name, field, kind in (("log_bias", result.log_bias, LogBias), ("routing", result.routing, RoutingGain)):
         assert set(content[name]) == {each.name for each in fields(kind)} | {"summary"}

@@ -14,7 +14,7 @@ import pytest
 
 from deconfound.diagnose import context_shift as contexts
 from deconfound.diagnose import outcome_consistency as outcomes
-from deconfound.diagnose import randomization, sanity
+from deconfound.diagnose import outcome_drift, outcome_matching, randomization, sanity
 from deconfound.diagnose import replay_fidelity as replay
 from deconfound.diagnose.output_mechanism import TooFewReplayedLogContexts
 from deconfound.findings import Finding, Notice, finding_from_document, finding_to_document
@@ -34,30 +34,34 @@ def open_question(check, details, assumption):
 
 def randomization_findings():
     ratio = randomization.SampleRatio(("ant", "bee"), (12, 48), (30.0, 30.0), by_cluster=False)
-    weighted = randomization.WeightedSampleRatio(("ant", "bee"), (0.62, 1.11), 60, by_cluster=True)
-    drift = randomization.AssignmentDrift("cat", 0.31, 0.58)
+    drift = randomization.AssignmentDrift("cat", 0.31, 0.58, 0.33, 0.33)
     for verdict, p in (("pass", P), ("pass", SMALL_P), ("fail", TINY_P)):
         yield with_p_values("sample ratio", verdict, ratio, "A1", 21.6, p)
-        yield with_p_values("sample ratio", verdict, weighted, "A1", 3.9, p)
         yield with_p_values("assignment over time", verdict, drift, "A1", 4.4, p)
         yield with_p_values("assignment by context", verdict, randomization.AssignmentByContext(60), "A1", 3.2, p)
-    yield with_p_values("sample ratio", "fail", weighted, "A1", None, TINY_P)
+    declared = replace(drift, declared_second_half=0.4)
+    yield with_p_values("assignment over time", "fail", declared, "A1", 4.4, TINY_P)
     yield open_question("sample ratio", randomization.TooFewDraws(1, by_cluster=False), "A1")
     yield open_question("sample ratio", randomization.TooFewDraws(7, by_cluster=True), "A1")
-    yield open_question("sample ratio", randomization.TooFewExpectedRows(2.4, 5.0), "A1")
+    unknown, certain = randomization.UnknownPropensities, randomization.NotRandomized
+    yield open_question("sample ratio", unknown("experiment.csv", ("ant", "bee", "cat")), "A1")
+    yield Finding("sample ratio", "fail", certain("experiment.csv"), "A1")
+    yield open_question("assignment over time", certain("experiment.csv"), "A1")
     yield open_question("assignment over time", randomization.MissingTime("experiment.csv"), "A1")
     yield open_question("assignment by context", randomization.IdenticalContexts(60), "A1")
 
 
 def output_findings():
-    experiment = replay.OutputDifference("experiment", 0.58, 240, ("bee", "cat"), (0.81, 0.66))
-    log = replay.OutputDifference("log", 0.63, 1, (), ())
+    experiment = replay.OutputDifference("experiment", 0.58, 240, ("bee", "cat"), (0.81, 0.66), 0)
+    log = replay.OutputDifference("log", 0.63, 1, (), (), 0)
     support = replay.OutsideSupport(0.31, ("cat",), (0.31,), ("dog",), 8)
     draws = replay.ReplayDraws(91, 1, 271, 6, 2)
     for verdict, p in (("pass", P), ("warn", TINY_P)):
         yield with_p_values("replay fidelity", verdict, experiment, "A2", 0.58, p)
         yield with_p_values("replay support", verdict, support, "A2", 0.31, p)
         yield with_p_values("output mechanism", verdict, log, "A4", 0.63, p)
+    copied = replace(experiment, repeated_rows=12)
+    yield with_p_values("replay fidelity", "fail", copied, "A2", 0.58, TINY_P)
     yield Finding("replay draws", "pass", replace(draws, incomplete_contexts=0, short_cells=0), "A2", 0.0)
     yield Finding("replay draws", "warn", draws, "A2", 0.03)
     yield open_question("replay fidelity", replay.TooFewCells(8), "A2")
@@ -68,9 +72,9 @@ def output_findings():
 def outcome_findings():
     values = outcomes.OutcomeValues(5, (0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0), 2, (0.0, 1.0), (0.0, 1.0))
     confirmed = outcomes.OutcomeDirection(0.52, 0.0005, confirmed=True)
-    matching = outcomes.MatchingOutputs(90, "context and output", -0.41)
-    level = outcomes.MatchingLevel(90, "context and model", 0.082)
-    drift = outcomes.OutcomeDrift("log", -0.12)
+    matching = outcome_matching.MatchingOutputs(90, "context and output", -0.41)
+    level = outcome_matching.MatchingLevel(90, "context and model", 0.082)
+    drift = outcome_drift.OutcomeDrift("log", -0.12)
     for verdict, p in (("pass", P), ("warn", TINY_P)):
         yield with_p_values("outcome values", verdict, values, "A3", 0.6, p)
         yield with_p_values("matching outputs", verdict, matching, "A3", -0.41, p)
@@ -87,9 +91,9 @@ def outcome_findings():
     yield Finding("matching level", "pass", level, "A3", 0.082, 0.31)
     yield Finding("matching level", "cannot tell", level, "A3", 0.082, 0.0005)
     yield open_question("outcome direction", outcomes.DirectionUntested(4, 10), "A3")
-    yield open_question("matching outputs", outcomes.TooFewMatches(0, 10), "A3")
-    yield open_question("outcome over time (log)", outcomes.DriftUntested("log.csv", has_time=True), "A3")
-    yield open_question("outcome over time (log)", outcomes.DriftUntested("log.csv", has_time=False), "A3")
+    yield open_question("matching outputs", outcome_matching.TooFewMatches(0, 10), "A3")
+    yield open_question("outcome over time (log)", outcome_drift.DriftUntested("log.csv", has_time=True), "A3")
+    yield open_question("outcome over time (log)", outcome_drift.DriftUntested("log.csv", has_time=False), "A3")
 
 
 def context_findings():
@@ -115,10 +119,10 @@ def sanity_findings():
     yield Finding("constant outcomes", "fail", constant(("experiment.csv",), in_experiment=True), statistic=1.0)
     yield Finding("constant outcomes", "warn", constant(("experiment.csv",), models=("bee",)), statistic=0.3)
     yield Finding("constant outcomes", "warn", constant(("log.csv",)), statistic=1.0)
-    yield Finding("duplicate rows", "pass", sanity.DuplicateRows("experiment.csv", 0, 0.0, certain=True), statistic=0.0)
-    yield Finding(
-        "duplicate rows", "warn", sanity.DuplicateRows("experiment.csv", 9, 0.091, certain=False), statistic=0.091
-    )
+    duplicates = sanity.DuplicateRows("experiment.csv", 0, 0, 99, certain=True)
+    yield Finding("duplicate rows", "pass", duplicates, statistic=0.0)
+    yield Finding("duplicate rows", "warn", replace(duplicates, rows=9, certain=False), statistic=0.091)
+    yield Finding("duplicate rows", "warn", replace(duplicates, repeated_cells=9), statistic=0.091)
     yield Finding("duplicate contexts", "pass", sanity.DuplicateContexts("experiment.csv", 0, 0), statistic=0.0)
     yield Finding("duplicate contexts", "warn", sanity.DuplicateContexts("experiment.csv", 1, 2), statistic=0.02)
     yield Finding("duplicate contexts", "cannot tell", sanity.NoText("experiment.csv"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import deconfound as dc
+from deconfound.findings import Finding, Notice
 from deconfound.reward import FAMILIES
 from tests.support.results import demo_result, prepared_demo, small_demo
 
@@ -43,6 +45,36 @@ def test_every_family_is_read_back_with_its_rewards(family, tmp_path):
     assert loaded.family == result.family
     assert loaded.findings == result.findings
     assert loaded.recommend(small_demo().replay) == result.recommendations
+
+
+def test_numbers_that_are_not_finite_are_read_back_exactly(result, tmp_path):
+    """NaN, both infinities and None stay apart in values, recommendations, findings, routing and log bias."""
+    estimate, covariance = result.values.estimate.copy(), result.values.covariance.copy()
+    estimate[0], covariance[0, 0], covariance[1, 1] = np.nan, np.inf, np.nan
+    first, *others = result.recommendations
+    untested = Finding("replay draws", "cannot tell", Notice("m."), "A2", math.nan, None, math.inf)
+    biases = (replace(result.log_bias.biases[0], low=-math.inf, high=math.nan), *result.log_bias.biases[1:])
+    odd = replace(
+        result,
+        values=replace(result.values, estimate=estimate, covariance=covariance),
+        recommendations=(replace(first, q=math.nan, margin_high=math.inf), *others),
+        findings=(*result.findings, untested),
+        routing=replace(result.routing, gain=math.nan, gain_low=-math.inf),
+        log_bias=replace(result.log_bias, biases=biases),
+    )
+    odd.save(tmp_path)
+    loaded = dc.Result.load(tmp_path)
+    for part in ("recommendations", "findings", "routing", "log_bias"):
+        assert repr(getattr(loaded, part)) == repr(getattr(odd, part)), part
+    np.testing.assert_array_equal(loaded.values.estimate, estimate)
+    np.testing.assert_array_equal(loaded.values.covariance, covariance)
+    json.loads((tmp_path / "result.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+def test_saving_a_loaded_result_gives_the_same_bytes(folder, tmp_path):
+    dc.Result.load(folder).save(tmp_path / "again")
+    for file in FILES:
+        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes(), file
 
 
 def test_costs_are_saved(result, tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deconfound.formatting import TERMINAL_WIDTH
-from deconfound.plan import AssumedInputs, PlanInputs, plan
+from deconfound.planning import AssumedInputs, PlanInputs, plan
 from deconfound.report.plan_figure import plan_figure
 from deconfound.report.plan_text import plan_document, plan_findings, plan_text
 from tests.support.plan_inputs import plan_inputs
@@ -23,9 +23,17 @@ def log_inputs() -> PlanInputs:
 
 
 def pilot_inputs() -> PlanInputs:
-    """Two models with very different variances, the second with few rows."""
+    """Two models with very different variances, the second with few rows; users repeat."""
     inputs = plan_inputs((0.01, 0.16), (0.5, 0.5), 0.01, 0.001)
-    return replace(inputs, source="pilot", source_name="pilot.csv", rows_per_model=(40, 8), pilot_rows=48)
+    return replace(
+        inputs,
+        outcome_variance=1.5 * inputs.outcome_variance,
+        residual_variance=1.5 * inputs.residual_variance,
+        source="pilot",
+        source_name="pilot.csv",
+        rows_per_model=(40, 8),
+        pilot_rows=48,
+    )
 
 
 def render(inputs: PlanInputs | AssumedInputs, *, tolerance: float = 0.0, **goals: float) -> str:
@@ -35,7 +43,8 @@ def render(inputs: PlanInputs | AssumedInputs, *, tolerance: float = 0.0, **goal
         for kind, target in goals.items()
         for allocation in ("equal", "optimal")
     ]
-    return plan_text(planned, answers, planned.table(), show_bars=True)
+    propensity = answers[-1].propensity if answers else None
+    return plan_text(planned, answers, planned.table(propensity=propensity), show_bars=True)
 
 
 def test_the_text_matches_its_snapshot():
@@ -63,10 +72,12 @@ def test_the_document_contains_every_number_and_is_valid_json():
     planned = plan(pilot_inputs(), tolerance=0.01)
     answer = planned.rows_for(best=0.7, allocation="optimal")
     document = json.loads(json.dumps(plan_document(planned, [answer], planned.table()), allow_nan=False))
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     assert document["tolerance"] == 0.01
     assert document["inputs"]["source"] == "pilot"
-    assert document["inputs"]["residual_sd"] == np.sqrt(planned.inputs.residual_variance).tolist()
+    assert document["inputs"]["design_effect"] == pytest.approx(1.5)
+    assert document["inputs"]["outcome_sd"] == pytest.approx(np.sqrt([0.02, 0.17]))
+    assert document["inputs"]["residual_sd"] == pytest.approx(np.sqrt([0.01, 0.16]))
     assert document["answers"][0]["expected"]["total_rows"] == answer.expected.total_rows
     assert document["answers"][0]["propensity"] == answer.propensity.tolist()
     assert [row["expected"]["rms_width"] for row in document["table"]] == [
@@ -96,7 +107,7 @@ def test_control_characters_in_model_names_are_escaped():
     hostile = replace(pilot_inputs(), models=("\x1b[31mant", "\x1b[32mbee"))
     text = render(hostile, width=0.05)
     assert "\x1b" not in text
-    assert text.count("\\x1b[32mbee") == 5  # the widest interval twice, its rows, its propensity, the warning
+    assert text.count("\\x1b[32mbee") == 6  # the widest interval twice, its rows, its propensity twice, the warning
 
 
 @pytest.mark.parametrize(("image_format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG")])

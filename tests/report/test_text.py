@@ -14,6 +14,7 @@ from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_
 from deconfound.report.check_text import false_alarm_note
 from deconfound.report.text import (
     MAX_LISTED_PAIRS,
+    METHOD,
     answer_lines,
     comparison,
     format_ranges,
@@ -109,8 +110,8 @@ def test_the_explanation_of_the_log_bias_is_part_of_the_verbose_text(result):
     assert attribution.log_bias_sd > NEGLIGIBLE_LOG_BIAS
     assert attribution.variance_components.bias_model > attribution.variance_components.bias_proxies
     paragraph = attribution_paragraph(attribution).split("\n")
-    assert lines(result, "How this was computed", verbose=True)[-len(paragraph) :] == paragraph
-    assert lines(result, "How this was computed") == []
+    assert set(paragraph) < set(lines(result, METHOD, verbose=True))
+    assert lines(result, METHOD) == []
 
 
 def test_the_best_model_net_of_cost_is_named(result):
@@ -131,7 +132,7 @@ def test_few_unseparated_pairs_are_named_and_many_listed_by_rank(result):
     assert len(lines(separated, "Comparisons")) == 1
     a, b = result.models[4:]
     tied = with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.501], 0.001)
-    assert lines(tied, "Comparisons") == [f"Not separated at 95 % confidence: {b} and {a}."]
+    assert lines(tied, "Comparisons") == [f"No clear difference at 95 % confidence: {b} and {a}."]
     equal = with_values(result, [0.45, 0.46, 0.47, 0.48, 0.49, 0.5], 0.1)
     assert len(equal.contrasts()) > MAX_LISTED_PAIRS
     listed = lines(equal, "Comparisons")

@@ -248,7 +248,7 @@ CASES: list[Case] = [
     Case("id without text", rows("jsonl", _id_without_text), "log.jsonl line 1", ('"lost"',), "context column"),
     # labels, features and propensities
     Case("label NaN", rows("csv", every("log", label_a=1), one("log", 4, label_a="nan")), "log.csv row 5", ("label_a",), "Fill it in"),
-    Case("feature in one table", rows("csv", every("log", feature_a=1)), "experiment.csv", ("feature_a",), "Add it"),
+    Case("feature in one table", rows("csv", every("log", feature_a=1)), "experiment.csv, replay.csv", ("feature_a",), "Add it"),
     Case("propensity zero", rows("jsonl", every("experiment", propensity=0)), "experiment.jsonl line 1", ("probability 0",), "propensity"),
     Case("propensity above 1", rows("csv", every("experiment", propensity=2)), "experiment.csv row 1", ("propensity 2",), "probability"),
     Case("propensities of some models", rows("csv", every("experiment", propensity_ant=0.5, propensity_bee=0.5)), "experiment.csv row 3",
@@ -256,6 +256,8 @@ CASES: list[Case] = [
     Case("propensities that do not sum to 1", rows("jsonl", every("experiment", **THREE_TENTHS)), "experiment.jsonl line 1", ("sum to 0.9",), "propensity_*"),
     Case("propensities that disagree", rows("jsonl", every("experiment", propensity=0.9, propensity_ant=0.3, propensity_bee=0.3, propensity_cat=0.4)),
          "experiment.jsonl line 1", ("propensity 0.9",), "Correct one"),
+    Case("a compared model of propensity 0", rows("csv", every("experiment", propensity_ant=0.5, propensity_bee=0.5, propensity_cat=0), one("experiment", 2, model="ant"), one("experiment", 5, model="bee")),
+         "experiment.csv row 1", ("propensity_cat", "6 rows"), "--models"),
     # whole files
     Case("empty file", file_bytes("log.csv", lambda _: b""), "log.csv", ("0 bytes",), "Export it again"),
     Case("only blank lines", file_bytes("log.jsonl", lambda _: b"\n\n"), "log.jsonl", ("no rows",), "Export it again"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from deconfound.plan import PlanInputs, ValuePrior
+from deconfound.planning import PlanInputs, ValuePrior
 from deconfound.value import ScoredExperiment
 
 
@@ -18,12 +20,11 @@ def plan_inputs(
     count = len(residual_variance)
     return PlanInputs(
         models=tuple("abcdefgh"[:count]),
+        within_model_variance=np.array(residual_variance) + context_variance,
         outcome_variance=np.array(residual_variance) + context_variance,
         residual_variance=np.array(residual_variance),
         context_covariance=context_variance * np.eye(count),
-        excess_kurtosis=np.zeros(count),
-        squared_skewness=np.zeros(count),
-        effective_row_share=np.ones(count),
+        df_per_row=np.ones(count),
         prior=ValuePrior(np.array(mean), value_variance * np.eye(count)),
         variance_factor_interval=(0.8, 1.25),
         source="assumed",
@@ -38,3 +39,13 @@ def simulate_pilot(rows: int, seed: int = 0, noise: float = 0.2) -> ScoredExperi
     prediction = q[np.arange(rows), model]
     outcome = prediction + noise * rng.choice([-1.0, 1.0], rows)
     return ScoredExperiment.from_arrays("abc", q, prediction, model, outcome)
+
+
+def simulate_user_pilot(rows: int, seed: int, *, rows_per_user: float, user_sd: float) -> ScoredExperiment:
+    """As ``simulate_pilot`` with noise 0.3, and users of unequal activity whose own effect has sd ``user_sd``."""
+    rng = np.random.default_rng(seed)
+    users = round(rows / rows_per_user)
+    activity = rng.gamma(3.0, size=users)
+    user = rng.choice(users, rows, p=activity / activity.sum())
+    pilot = simulate_pilot(rows, seed, noise=0.3)
+    return replace(pilot, outcome=pilot.outcome + user_sd * rng.standard_normal(users)[user], cluster=user)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ import pytest
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, Values, direct, experiment_only, tuned_doubly_robust
-from deconfound.value.control_variate import MAX_REWARD_WEIGHT, POOLING_DF
-from deconfound.value.small_sample import EDGEWORTH_FACTOR, PRIOR_DF, PRIOR_DF_CREDIT
+from deconfound.value.control_variate import MAX_REWARD_WEIGHT, POOLING_DF, InfluenceTerms, optimal_reward_weight
+from deconfound.value.small_sample import PRIOR_DF, PRIOR_DF_CREDIT, PSEUDO_ROWS
 from tests.support.experiments import MODELS, with_simple_design
 from tests.support.experiments import predicted_experiment as experiment
 
@@ -20,14 +20,29 @@ def without_reward(data: ScoredExperiment) -> Values:
     return experiment_only(MODELS, data.model, data.outcome, data.propensity, data.cluster, weight=data.weight)
 
 
-def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate, covariance and degrees of freedom by loops over rows, clusters and models."""
+@dataclass(frozen=True)
+class Naive:
+    """Estimate, covariance, degrees of freedom and binomial variance by loops over rows, clusters and models."""
+
+    estimate: FloatArray
+    covariance: FloatArray
+    df: FloatArray
+    binomial_variance: FloatArray
+
+
+def smoothed_variance(mean: float, effective_rows: float) -> float:
+    """Variance of yes/no outcomes at (x + 1) / (n + 2)."""
+    share = (mean * effective_rows + PSEUDO_ROWS / 2) / (effective_rows + PSEUDO_ROWS)
+    return share * (1 - share)
+
+
+def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Naive:
     rows, names = len(t.model), sorted(set(t.cluster.tolist()))
     effective = t.weight.sum() ** 2 / (t.weight**2).sum()
     contexts = effective + len(extra_q)
     mean_q, estimate = np.zeros(3), np.zeros(3)
     own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
-    squares, cubes, df, variance, skewed_df = (np.zeros(3) for _ in range(5))
+    squares, df, variance, possible = (np.zeros(3) for _ in range(4))
     groups = len(names) + len(extra_q)
     for a in range(3):
         inside = sum(t.weight[j] * t.q[j, a] for j in range(rows)) / t.weight.sum()
@@ -37,7 +52,9 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> tup
         w = {j: t.weight[j] / t.propensity[j] / total for j in mine}
         residual = {j: t.outcome[j] - reward_weight * t.prediction[j] for j in mine}
         mean = sum(w[j] * residual[j] for j in mine)
+        mean_outcome = sum(w[j] * t.outcome[j] for j in mine)
         estimate[a] = reward_weight * mean_q[a] + mean
+        fourth = 0.0
         for g, name in enumerate(names):
             leverage = sum(w[j] for j in mine if t.cluster[j] == name)
             centered = sum(w[j] * (residual[j] - mean) for j in mine if t.cluster[j] == name)
@@ -46,36 +63,85 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> tup
             q_sum = sum(t.weight[j] / t.weight.sum() * effective / contexts * (t.q[j, a] - mean_q[a]) for j in at)
             context[g, a] = q_sum * np.sqrt(groups / (groups - 1))
             squares[a] += leverage**2
-            cubes[a] += leverage**3
-            df[a] += leverage**4
+            fourth += leverage**4
         variance[a] = (own[:, a] ** 2).sum() / squares[a]
-        skew = ((own[:, a] ** 3).sum() / cubes[a]) ** 2 / variance[a] ** 3
-        df[a] = squares[a] ** 2 / df[a] - 1
-        own_part = df[a] / (df[a] + PRIOR_DF)
-        skewed_df[a] = 1 / (own_part * EDGEWORTH_FACTOR * skew / (df[a] + 1) + 1 / df[a])
-    shared = (df * variance).sum() / df.sum()
-    prior = np.minimum(PRIOR_DF, df.sum() - df)
-    moderated = (prior * shared + df * variance) / (prior + df)
-    influence = own * np.sqrt(np.minimum(moderated / variance, 1)) + reward_weight * context
-    covariance = influence.T @ influence + np.diag(np.maximum(moderated - variance, 0) * squares)
+        possible[a] = mean_outcome * (1 - mean_outcome) / (1 - squares[a])
+        df[a] = squares[a] ** 2 / fourth - 1
+    shared = (df * variance).sum() / (df * possible).sum()
+    binomial, added, prior = np.zeros(3), np.zeros(3), np.zeros(3)
+    for a in range(3):
+        prior[a] = min(PRIOR_DF, df.sum() - df[a])
+        dispersion = variance[a] / possible[a]
+        dispersion = max(dispersion, (prior[a] * shared + df[a] * dispersion) / (prior[a] + df[a]))
+        effective_rows = 1 / (dispersion * squares[a])
+        binomial[a] = smoothed_variance(min(max(estimate[a], 0.0), 1.0), effective_rows)
+        added[a] = max(binomial[a] / effective_rows - variance[a] * squares[a], 0.0)
+    influence = own + reward_weight * context
     extra = np.zeros((3, 3))
     for row in extra_q:
         extra += np.outer(row - mean_q, row - mean_q) / contexts**2 * groups / (groups - 1)
-    covariance += reward_weight**2 * extra
-    one, other = moderated * squares, reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra))
-    welch = (one + other) ** 2 / (one**2 / (skewed_df + PRIOR_DF_CREDIT * prior) + other**2 / (groups - 1))
-    return estimate, covariance, welch
+    covariance = influence.T @ influence + np.diag(added) + reward_weight**2 * extra
+    one, other = variance * squares + added, reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra))
+    welch = (one + other) ** 2 / (one**2 / (df + PRIOR_DF_CREDIT * prior) + other**2 / (groups - 1))
+    return Naive(estimate, covariance, welch, binomial)
 
 
 @pytest.mark.parametrize("reward_weight", [0.0, 0.7, 1.0])
 @pytest.mark.parametrize("extra_contexts", [0, 25])
-def test_a_fixed_reward_weight_equals_a_naive_loop(reward_weight: float, extra_contexts: int) -> None:
+@pytest.mark.parametrize("outcomes", ["any", "yes/no", "one model without failure"])
+def test_a_fixed_reward_weight_equals_a_naive_loop(reward_weight: float, extra_contexts: int, outcomes: str) -> None:
     t, extra_q = experiment(), np.random.default_rng(9).random((extra_contexts, 3))
-    estimate, covariance, df = naive(t, reward_weight, extra_q)
+    if outcomes != "any":
+        t = replace(t, outcome=(t.outcome > 0.6).astype(np.float64))
+    if outcomes == "one model without failure":
+        t = replace(t, outcome=np.where(t.model == 1, 0.98, t.outcome))
+    expected = naive(t, reward_weight, extra_q)
     values = tuned_doubly_robust(t, extra_q=extra_q, reward_weight=reward_weight)
-    np.testing.assert_allclose(values.estimate, estimate, atol=1e-12)
-    np.testing.assert_allclose(values.covariance, covariance, atol=1e-12)
-    np.testing.assert_allclose(values.df, df, rtol=1e-10)
+    np.testing.assert_allclose(values.estimate, expected.estimate, atol=1e-12)
+    np.testing.assert_allclose(values.covariance, expected.covariance, atol=1e-12)
+    np.testing.assert_allclose(values.df, expected.df, rtol=1e-10)
+    np.testing.assert_allclose(values.binomial_variance, expected.binomial_variance, rtol=1e-10)
+
+
+def test_moderation_never_lowers_a_variance() -> None:
+    """The variances are those of the influence values, with or without what moderation adds."""
+    largest = 0.0
+    for seed in range(5):
+        t = experiment(seed, rows=20)
+        terms = InfluenceTerms.from_experiment(t, t.q[:0])
+        residual = terms.outcome_influence - terms.prediction_influence.scaled(0.7)
+        plain = (residual + terms.q_influence.scaled(0.7)).variance()
+        added = np.diag(tuned_doubly_robust(t, reward_weight=0.7).covariance) - plain
+        assert (added >= -1e-15).all()
+        largest = max(largest, float((added / plain).max()))
+    assert largest > 0.1
+
+
+def test_a_second_way_of_single_rows_changes_nothing() -> None:
+    t = experiment()
+    values = tuned_doubly_robust(t)
+    for cluster in (t.cluster[:, None], np.column_stack([np.arange(60), t.cluster])):
+        other = tuned_doubly_robust(replace(t, cluster=cluster))
+        np.testing.assert_array_equal(other.covariance, values.covariance)
+        np.testing.assert_array_equal(other.interval(), values.interval())
+
+
+def test_crossed_clusters_add_the_noise_of_both() -> None:
+    """Large effects of six contexts and of ten users: sum of both variances, less that of the sixty pairs.
+
+    Leverages of users, contexts and pairs differ, hence the tolerance.
+    """
+    rng = np.random.default_rng(2)
+    user, context = rng.integers(0, 10, 2000), rng.integers(0, 6, 2000)
+    outcome = 0.5 + rng.uniform(-0.2, 0.2, 10)[user] + rng.uniform(-0.2, 0.2, 6)[context]
+    model = rng.integers(0, 2, 2000)
+    of_user, of_context, of_pair, of_both = (
+        np.diag(experiment_only(MODELS[:2], model, outcome, cluster=cluster).covariance)
+        for cluster in (user, context, 6 * user + context, np.column_stack([user, context]))
+    )
+    assert (of_both > of_user).all()
+    assert (of_both > of_context).all()
+    np.testing.assert_allclose(of_both, of_user + of_context - of_pair, rtol=0.01)
 
 
 def test_reward_weight_zero_equals_the_experiment_alone_to_the_last_bit() -> None:
@@ -117,11 +183,23 @@ def test_each_model_gets_its_own_weight_where_rows_are_many() -> None:
     t = with_simple_design(experiment(rows=3000))
     q = np.column_stack([t.q[:, 0], np.random.default_rng(1).random(3000), 1 - t.q[:, 2]])
     prediction = np.where(t.model == 0, t.prediction, q[np.arange(3000), t.model])
-    weight = tuned_doubly_robust(replace(t, q=q, prediction=prediction)).reward_weight
-    assert weight is not None
+    data = replace(t, q=q, prediction=prediction)
+    weight = optimal_reward_weight(InfluenceTerms.from_experiment(data, q[:0])).value
     assert weight[0] > 0.4
     assert 0 <= weight[1] < 0.1
     assert weight[2] == 0
+
+
+def test_weights_differ_between_models_where_most_models_gain() -> None:
+    """Good for the first two models, reversed for the third."""
+    t = with_simple_design(experiment(rows=3000))
+    q = np.column_stack([t.q[:, :2], 1 - t.q[:, 2]])
+    prediction = np.where(t.model < 2, t.prediction, q[np.arange(3000), t.model])
+    values = tuned_doubly_robust(replace(t, q=q, prediction=prediction))
+    assert values.reward_weight is not None
+    assert (values.reward_weight[:2] > 0.4).all()
+    assert values.reward_weight[2] == 0
+    assert (values.half_width()[:2] < 0.8 * without_reward(t).half_width()[:2]).all()
 
 
 @pytest.mark.parametrize("reward", ["noise", "reversed", "constant"])

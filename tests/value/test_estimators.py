@@ -8,6 +8,7 @@ import pytest
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, direct, doubly_robust, raw_log
+from deconfound.value.estimators import welch_satterthwaite_df
 from tests.support.experiments import MODELS
 from tests.support.experiments import unrelated_experiment as experiment
 
@@ -180,24 +181,43 @@ def test_a_model_that_never_occurs_has_no_estimate_and_is_ranked_last() -> None:
     assert values.interval()[1].tolist() == [0.0, 1.0]
 
 
-def test_refits_add_their_variance_to_that_of_the_contexts() -> None:
-    """Welch-Satterthwaite: (c + r)^2 / (c^2 / (rows - 1) + r^2 / (refits - 1))."""
-    t, rng = experiment(), np.random.default_rng(1)
-    refits = 0.5 + 0.05 * rng.normal(size=(20, 3))
-    values, without = direct(MODELS, t.q, refits=refits), direct(MODELS, t.q)
-    np.testing.assert_allclose(values.estimate, without.estimate)
-    np.testing.assert_allclose(values.covariance, without.covariance + np.cov(refits.T), atol=1e-15)
-    contexts, refitted = without.standard_error[0] ** 2, refits[:, 0].var(ddof=1)
-    assert values.df is not None
-    assert values.df[0] == pytest.approx((contexts + refitted) ** 2 / (contexts**2 / 39 + refitted**2 / 19))
-    assert (values.half_width() > without.half_width()).all()
+def test_two_ways_of_clustering_equal_a_loop_over_pairs_of_rows() -> None:
+    """Pairs that share a cluster of either way, times g / (g - 1) with g the smaller number of clusters.
+
+    The first three columns of the influence values have no negative eigenvalue here, so nothing is repaired.
+    """
+    t, rng = experiment(rows=60), np.random.default_rng(4)
+    user, context = rng.integers(0, 8, 60), rng.integers(0, 6, 60)
+    q = 0.2 * t.q + rng.uniform(0, 0.4, (8, 3))[user] + rng.uniform(0, 0.4, (6, 3))[context]
+    values = direct(MODELS, q, np.column_stack([user, context]))
+    influence = (q - q.mean(axis=0)) / 60
+    total = np.zeros((3, 3))
+    for i in range(60):
+        for j in range(60):
+            if user[i] == user[j] or context[i] == context[j]:
+                total += np.outer(influence[i], influence[j])
+    assert np.linalg.eigvalsh(total)[0] > 0
+    np.testing.assert_allclose(values.covariance, total * 6 / 5, atol=1e-12)
 
 
-def test_identical_refits_add_nothing_and_a_single_refit_is_refused() -> None:
+def test_a_second_way_inside_the_first_changes_nothing() -> None:
     t = experiment()
-    same = direct(MODELS, t.q, refits=np.full((5, 3), 0.5))
-    np.testing.assert_allclose(same.covariance, direct(MODELS, t.q).covariance)
-    with pytest.raises(UsageError, match="two refits"):
-        direct(MODELS, t.q, refits=np.full((1, 3), 0.5))
-    with pytest.raises(UsageError, match="refits must have"):
-        direct(MODELS, t.q, refits=np.full((5, 2), 0.5))
+    once = doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, t.cluster)
+    nested = np.column_stack([t.cluster, np.arange(40)])
+    twice = doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, t.propensity, nested)
+    np.testing.assert_array_equal(twice.covariance, once.covariance)
+    log, nested_log = (raw_log(MODELS, t.model, t.outcome, cluster) for cluster in (t.cluster, nested))
+    np.testing.assert_array_equal(nested_log.covariance, log.covariance)
+
+
+def test_a_model_on_a_single_context_has_infinite_variance_whatever_the_number_of_users() -> None:
+    t = experiment(rows=60)
+    context = np.where(t.model == 1, 7, np.arange(60) % 5)
+    values = raw_log(MODELS, t.model, t.outcome, np.column_stack([np.arange(60) % 11, context]))
+    assert np.isinf(values.standard_error).tolist() == [False, True, False]
+
+
+def test_welch_satterthwaite_df_lie_between_the_smaller_df_and_the_sum() -> None:
+    variance, other = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 1.0, 2.0, 0.0])
+    df = welch_satterthwaite_df(variance, np.array([5.0, 5.0, 5.0, 5.0]), other, 10.0)
+    np.testing.assert_allclose(df, [5.0, 4 / (1 / 5 + 1 / 10), 10.0, np.inf])

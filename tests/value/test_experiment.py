@@ -1,4 +1,4 @@
-"""The scored experiment: defaults, checks, subsets of rows, and costs."""
+"""The scored experiment: defaults, checks, subsets of rows, and clusters."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_rows_are_taken_from_every_column_and_may_repeat() -> None:
     assert t.n_clusters == len(set(t.cluster.tolist()))
 
 
-def test_a_cost_is_subtracted_where_its_model_appears() -> None:
-    t = replace(predicted_experiment(), model=np.arange(60) % 4 - 1)
-    cost = np.array([0.1, -0.2, 0.5])
-    net = t.net_of(cost)
-    for j in range(60):
-        paid = 0.0 if t.model[j] < 0 else cost[t.model[j]]
-        assert net.outcome[j] == t.outcome[j] - paid
-        assert net.prediction[j] == t.prediction[j] - paid
-    np.testing.assert_array_equal(net.q, t.q - cost)
-    np.testing.assert_array_equal(net.model, t.model)
+def test_two_crossed_ways_of_clustering_are_two_columns() -> None:
+    t = predicted_experiment()
+    data = replace(t, cluster=np.column_stack([np.arange(60) % 7, np.arange(60) // 12]))
+    assert data.n_clusters == 5
+    np.testing.assert_array_equal(data.take(np.array([3, 59])).cluster, [[3, 0], [3, 4]])
+    assert replace(t, cluster=np.column_stack([t.cluster, np.arange(60)])).n_clusters == t.n_clusters
+    with pytest.raises(UsageError, match="cluster has 59 entries"):
+        replace(t, cluster=data.cluster[1:])
+    with pytest.raises(UsageError, match="at most 2 columns"):
+        replace(t, cluster=np.zeros((60, 3), dtype=np.int64))

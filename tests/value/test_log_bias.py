@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -64,10 +66,21 @@ def test_a_shift_common_to_all_models_is_a_bias_without_relative_bias():
     assert uneven.rms_relative_bias == pytest.approx(np.sqrt(0.1**2 - 0.75 * (0.01**2 + 0.02**2)))
 
 
-def test_the_log_is_compared_with_unbiased_values_and_not_with_shrunken_ones():
-    shrunk = Values(MODELS, np.full(4, 0.9), UNBIASED.covariance, "shrunk", UNBIASED.df, UNBIASED.estimate)
+def test_intervals_are_those_of_the_unbiased_values_extended_to_the_reported_bias():
+    """Reported values moved toward the log by 0.03: inside the interval; and by 0.3: the interval reaches to it."""
     log = values([0.9, 0.6, 0.3, 0.4])
-    assert estimate_log_bias(log, shrunk).biases == estimate_log_bias(log, UNBIASED).biases
+    plain = estimate_log_bias(log, UNBIASED)
+    for moved in (0.03, 0.3):
+        step = np.array([moved, 0.0, 0.0, 0.0])
+        shrunk = replace(UNBIASED, estimate=UNBIASED.estimate + step, interval_center=UNBIASED.estimate)
+        log_bias = estimate_log_bias(log, shrunk)
+        first, *others = log_bias.biases
+        assert others == list(plain.biases[1:])
+        assert first.estimate == pytest.approx(0.2 - moved)
+        assert first.low == pytest.approx(min(plain.biases[0].low, first.estimate))
+        assert first.high == plain.biases[0].high
+        assert (log_bias.rms_bias, log_bias.rms_relative_bias) == (plain.rms_bias, plain.rms_relative_bias)
+        assert ("ant" in log_bias.overrated) == (moved < 0.2)
 
 
 def test_models_without_a_value_in_either_source_are_left_out():

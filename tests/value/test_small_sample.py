@@ -1,33 +1,133 @@
-"""Moderated variances and degrees of freedom of the experiment alone, with few rows or constant outcomes."""
+"""Dispersions, moderation and degrees of freedom of per-model means, with few rows or constant outcomes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, experiment_only, tuned_doubly_robust
 from deconfound.value.small_sample import (
-    EDGEWORTH_FACTOR,
+    MAX_DISPERSION,
     PRIOR_DF,
     PRIOR_DF_CREDIT,
+    PSEUDO_ROWS,
+    ModelWeights,
+    Moderated,
+    binomial_variance,
+    moderated,
     moderated_df,
-    moderated_variance,
     prior_df,
 )
 from tests.support.experiments import MODELS, predicted_experiment, with_simple_design
 
 
-def test_with_many_rows_the_error_is_the_textbook_standard_error() -> None:
-    """Equal propensities, no clusters: s^2 / n, with s^2 the usual one but for PRIOR_DF rows of the shared one."""
-    t = with_simple_design(predicted_experiment(rows=6000))
-    values = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+def equal_weights(model: IntArray, cluster: IntArray | None = None, n_models: int = 3) -> ModelWeights:
+    return ModelWeights.from_rows(model, n_models, np.ones(len(model)), cluster)
+
+
+def moderated_outcomes(model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Moderated:
+    weights = equal_weights(model, cluster)
+    return moderated(weights, weights.influence(outcome).variance(), weights.mean(outcome))
+
+
+def naive_dispersion(model: IntArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Dispersion before and after moderation, for equal weights and one cluster per row."""
+    own, df, variance, possible = (np.zeros(3) for _ in range(4))
     for a in range(3):
-        own = t.outcome[t.model == a]
-        assert values.estimate[a] == pytest.approx(own.mean())
-        assert values.standard_error[a] == pytest.approx(own.std(ddof=1) / np.sqrt(len(own)), rel=1e-3)
-    assert values.df is not None
-    np.testing.assert_allclose(values.df, np.bincount(t.model) - 1 + PRIOR_DF_CREDIT * PRIOR_DF, rtol=0.01)
+        y = outcome[model == a].tolist()
+        mean = sum(y) / len(y)
+        df[a] = len(y) - 1
+        variance[a] = sum((value - mean) ** 2 for value in y) / df[a]
+        possible[a] = mean * (1 - mean) * len(y) / df[a]
+        own[a] = variance[a] / possible[a]
+    shared = sum(df[a] * variance[a] for a in range(3)) / sum(df[a] * possible[a] for a in range(3))
+    raised = np.zeros(3)
+    for a in range(3):
+        prior = min(PRIOR_DF, df.sum() - df[a])
+        raised[a] = max(own[a], (prior * shared + df[a] * own[a]) / (prior + df[a]))
+    return own, raised
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dispersions_equal_a_naive_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model, outcome = np.repeat([0, 1, 2], [4, 7, 30]), rng.beta(2, 1, 41)
+    own, raised = naive_dispersion(model, outcome)
+    result = moderated_outcomes(model, outcome)
+    np.testing.assert_allclose(result.dispersion, raised)
+    assert (raised > own + 1e-6).any()
+    np.testing.assert_allclose(result.df, np.array([3.0, 6.0, 29.0]) + PRIOR_DF_CREDIT * PRIOR_DF)
+
+
+@settings(max_examples=50, deadline=None)
+@given(counts=st.lists(st.integers(0, 9), min_size=3, max_size=3))
+def test_yes_no_outcomes_have_dispersion_one_whatever_their_means(counts: list[int]) -> None:
+    """Also where a model's outcomes, or all outcomes, are equal: MAX_DISPERSION is one."""
+    model, place = np.repeat(np.arange(3), 9), np.tile(np.arange(9), 3)
+    outcome = (place < np.array(counts)[model]).astype(np.float64)
+    np.testing.assert_allclose(moderated_outcomes(model, outcome).dispersion, 1.0)
+
+
+@pytest.mark.parametrize("constants", [(0.0,) * 3, (0.3,) * 3, (1.0,) * 3, (1.0, 0.5, 0.2)])
+def test_outcomes_that_never_vary_have_the_dispersion_of_yes_no_outcomes(constants: tuple[float, ...]) -> None:
+    """Five equal outcomes per model, also away from 0 and 1: as wide as if they had been yes and no."""
+    model = np.repeat(np.arange(3), 5)
+    outcome = np.array(constants)[model]
+    weights = equal_weights(model)
+    result = moderated(weights, weights.influence(outcome).variance(), weights.mean(outcome), all_constant=True)
+    np.testing.assert_allclose(result.dispersion, MAX_DISPERSION)
+    values = experiment_only(MODELS, model, outcome)
+    np.testing.assert_allclose(values.covariance, np.diag(binomial_variance(np.array(constants), np.full(3, 0.2)) / 5))
+    assert (np.ptp(values.interval(), axis=1) > 0.5).all()
+    one = experiment_only(MODELS[:1], np.zeros(5, dtype=np.int64), np.full(5, constants[0]), np.ones(5))
+    np.testing.assert_allclose(one.covariance, values.covariance[:1, :1])
+
+
+def test_a_model_that_never_fails_has_the_shared_dispersion() -> None:
+    """The other two have dispersion 0.25: outcomes 0.25 and 0.75 around one half."""
+    model = np.repeat(np.arange(3), 6)
+    outcome = np.concatenate([np.ones(6), np.tile([0.25, 0.75], 6)])
+    np.testing.assert_allclose(moderated_outcomes(model, outcome).dispersion, 0.25)
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_no_dispersion_is_lowered_and_none_raised_above_the_shared_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = np.repeat([0, 1, 2], rng.integers(2, 12, 3))
+    outcome = rng.beta(*rng.uniform(0.2, 5, 2), len(model)) * rng.uniform(0.1, 1)
+    own, _ = naive_dispersion(model, outcome)
+    raised = moderated_outcomes(model, outcome).dispersion
+    assert (raised >= own * (1 - 1e-9)).all()
+    assert (raised <= own.max() * (1 + 1e-9)).all()
+    weights = equal_weights(model)
+    variance = weights.influence(outcome).variance()
+    assert (moderated_outcomes(model, outcome).added_variance(weights, variance, weights.mean(outcome)) >= 0).all()
+
+
+def test_the_added_variance_fills_up_to_the_dispersion_at_the_estimate() -> None:
+    model = np.repeat(np.arange(3), [5, 10, 20])
+    weights, dispersion = equal_weights(model), np.array([0.5, 1.0, 0.1])
+    own, mean = np.array([0.0, 0.5, 0.0]), np.array([1.0, 0.5, 0.4])
+    added = Moderated(dispersion, np.ones(3)).added_variance(weights, own, mean)
+    for a, rows in ((0, 5), (2, 20)):
+        effective = rows / dispersion[a]
+        smoothed = (mean[a] * effective + PSEUDO_ROWS / 2) / (effective + PSEUDO_ROWS)
+        assert added[a] == pytest.approx(smoothed * (1 - smoothed) / effective)
+    assert added[1] == 0.0
+
+
+def test_a_binomial_variance_adds_a_success_and_a_failure() -> None:
+    """(x + 1) / (n + 2) as the mean; positive at 0 and 1, for means outside [0, 1] and for missing ones."""
+    mean, rows = np.array([0.0, 0.3, 1.0, 1.2, np.nan]), np.full(5, 10.0)
+    share = np.array([1.0, 4.0, 11.0, 11.0, 1.0]) / 12
+    np.testing.assert_allclose(binomial_variance(mean, 1 / rows), share * (1 - share))
+    np.testing.assert_allclose(binomial_variance(mean[1:2], np.zeros(1)), 0.21)
+    assert (binomial_variance(mean, np.zeros(5)) > 0).all()
 
 
 def test_the_prior_counts_at_most_what_the_other_models_have() -> None:
@@ -35,16 +135,56 @@ def test_the_prior_counts_at_most_what_the_other_models_have() -> None:
     np.testing.assert_array_equal(prior_df(np.array([5.0])), [0.0])
 
 
-def test_a_moderated_variance_lies_between_the_own_and_the_shared_one() -> None:
-    df, own = np.array([2.0, 6.0, 600.0]), np.array([0.0, 0.1, 0.3])
-    variance = moderated_variance(df * own, df, 0.2, PRIOR_DF)
-    np.testing.assert_allclose(variance, [0.15, 0.15, (1.2 + 180) / 606])
+def test_degrees_of_freedom_are_the_own_ones_and_part_of_the_prior() -> None:
+    df, prior = np.array([0.0, 0.4, 4.0, 100.0]), np.array([1.0, 0.0, PRIOR_DF, PRIOR_DF])
+    np.testing.assert_allclose(moderated_df(df, prior), [1.0, 1.0, *(df[2:] + PRIOR_DF_CREDIT * PRIOR_DF)])
 
 
-def test_symmetric_residuals_lose_no_degrees_of_freedom() -> None:
-    df, prior = np.array([0.0, 4.0, 100.0]), np.full(3, PRIOR_DF)
-    np.testing.assert_allclose(moderated_df(df, np.zeros(3), prior), df + PRIOR_DF_CREDIT * PRIOR_DF)
-    assert (moderated_df(df[1:], np.ones(2), prior[1:]) < df[1:] + PRIOR_DF_CREDIT * PRIOR_DF).all()
+def test_weights_of_rows_and_clusters_sum_to_one_per_model() -> None:
+    t = predicted_experiment()
+    weights = ModelWeights.from_rows(t.model, 4, t.weight / t.propensity, t.cluster)
+    np.testing.assert_allclose(weights.weight.sum(axis=0), [1, 1, 1, 0])
+    np.testing.assert_allclose(weights.cluster_weight[0].sum(axis=0), [1, 1, 1, 0])
+    for a in range(3):
+        mine = t.model == a
+        expected = np.average(t.outcome[mine], weights=t.weight[mine] / t.propensity[mine])
+        assert weights.mean(t.outcome)[a] == pytest.approx(expected)
+    assert np.isnan(weights.mean(t.outcome)[3])
+    assert weights.inestimable.tolist() == [False, False, False, True]
+
+
+def test_with_two_ways_the_coarser_one_sets_effective_clusters_and_df() -> None:
+    """Twelve rows in a grid of four users and three contexts: effective numbers 4 and 3, so df 2."""
+    grid = np.array([[i, j] for i in range(4) for j in range(3)])
+    weights = equal_weights(np.zeros(12, dtype=np.int64), grid, 1)
+    assert weights.sum_squared_weight[0] == pytest.approx(1 / 3)
+    assert weights.df[0] == pytest.approx(2)
+    assert not weights.inestimable[0]
+    one_context = np.where([[False, True]] * 12, np.arange(12)[:, None] // 6, grid)
+    single = equal_weights(np.repeat([0, 1], 6), one_context, 2)
+    assert single.inestimable.all()
+    assert (single.df == 0).all()
+
+
+def test_an_effect_of_one_way_is_in_the_variance_of_two_ways() -> None:
+    """Outcomes that depend on the context alone: the unbiased variance of a mean of three context means."""
+    grid = np.array([[i, j] for i in range(4) for j in range(3)])
+    outcome = np.array([0.2, 0.5, 0.9])[grid[:, 1]]
+    weights = equal_weights(np.zeros(12, dtype=np.int64), grid, 1)
+    expected = np.var([0.2, 0.5, 0.9], ddof=1) / 3
+    assert weights.influence(outcome).variance()[0] == pytest.approx(expected)
+
+
+def test_with_many_rows_the_error_is_the_textbook_standard_error() -> None:
+    """Equal propensities, no clusters: s^2 / n, where moderation adds at most PRIOR_DF / n of the shared dispersion."""
+    t = with_simple_design(predicted_experiment(rows=6000))
+    values = experiment_only(MODELS, t.model, t.outcome, t.propensity, t.cluster)
+    for a in range(3):
+        own = t.outcome[t.model == a]
+        assert values.estimate[a] == pytest.approx(own.mean())
+        assert values.standard_error[a] == pytest.approx(own.std(ddof=1) / np.sqrt(len(own)), rel=2e-3)
+    assert values.df is not None
+    np.testing.assert_allclose(values.df, np.bincount(t.model) - 1 + PRIOR_DF_CREDIT * PRIOR_DF, rtol=0.01)
 
 
 def test_five_identical_outcomes_do_not_give_zero_variance() -> None:
@@ -53,21 +193,24 @@ def test_five_identical_outcomes_do_not_give_zero_variance() -> None:
     values = experiment_only(MODELS, model, outcome, np.full(15, 1 / 3))
     low, high = values.interval()[0]
     assert high == 1.0
-    assert 0.5 < low < 0.85
+    assert 0.35 < low < 0.05 ** (1 / 5)  # five out of five, with a normal quantile
     assert np.isfinite(values.standard_error).all()
 
 
-@pytest.mark.parametrize("rows", [5, 100])
+@pytest.mark.parametrize("rows", [5, 20, 100])
 def test_constant_outcomes_leave_the_rule_of_three(rows: int) -> None:
-    """n equal outcomes exclude probabilities beyond 3.7 / n at level 95 %; the interval must not be narrower."""
+    """n equal outcomes exclude, at level 95 %, probabilities beyond 1 - 0.05^(1 / n), about 3 / n.
+
+    The t quantile widens this, and so does the assumed dispersion of one; twice as wide would be too much.
+    """
     model = np.repeat(np.arange(3), rows)
     for outcome in (np.ones(3 * rows), (model == 1).astype(np.float64)):
-        values = experiment_only(MODELS, model, outcome, np.full(3 * rows, 1 / 3))
-        assert (np.ptp(values.interval(), axis=1) >= min(1 - 0.025 ** (1 / rows), 1.0)).all()
-        assert (np.ptp(values.interval(), axis=1) <= 6 / rows + 0.05).all() or rows == 5
+        width = np.ptp(experiment_only(MODELS, model, outcome, np.full(3 * rows, 1 / 3)).interval(), axis=1)
+        assert (width >= 1 - 0.05 ** (1 / rows)).all()
+        assert (width <= 2 * (1 - 0.05 ** (1 / rows))).all()
 
 
-@pytest.mark.parametrize("case", ["one row each", "one row of one", "never drawn", "one cluster"])
+@pytest.mark.parametrize("case", ["one row each", "one row of one", "never drawn", "one cluster", "one context"])
 def test_a_model_with_too_few_rows_or_clusters_has_infinite_variance(case: str) -> None:
     model = np.array({"one row each": [0, 1, 2], "never drawn": [0, 0, 0, 1, 1, 1]}.get(case, [0, 0, 0, 1, 1, 1, 2, 2]))
     if case == "one row of one":
@@ -76,6 +219,8 @@ def test_a_model_with_too_few_rows_or_clusters_has_infinite_variance(case: str) 
     outcome, cluster = np.random.default_rng(0).random(rows), np.arange(rows)
     if case == "one cluster":
         cluster = np.where(model == 2, 99, cluster)
+    if case == "one context":
+        cluster = np.column_stack([np.arange(rows) % 4, np.where(model == 2, 99, np.arange(rows) % 3)])
     q, prediction = np.full((rows, 3), 0.5), np.full(rows, 0.5)
     for values in (
         experiment_only(MODELS, model, outcome, np.full(rows, 1 / 3), cluster),
@@ -89,26 +234,24 @@ def test_a_model_with_too_few_rows_or_clusters_has_infinite_variance(case: str) 
         assert len(values.contrasts()) == 3
 
 
-def test_rare_outcomes_leave_fewer_degrees_of_freedom() -> None:
-    """One success in ten: squared skewness (1 - 2p)^2 / pq = 7.1, so 1 / (0.94 * 1.1 * 0.071 + 1 / 99)."""
-    model = np.repeat(np.arange(3), 100)
-    rare = np.tile(np.arange(100) < 10, 3).astype(np.float64)
-    even = np.tile(np.arange(100) < 50, 3).astype(np.float64)
-    rare_df, even_df = (experiment_only(MODELS, model, y, np.full(300, 1 / 3)).df for y in (rare, even))
-    assert rare_df is not None
-    assert even_df is not None
-    skewed = 99 / (99 + PRIOR_DF) * EDGEWORTH_FACTOR * 0.64 / 0.09 / 100
-    np.testing.assert_allclose(rare_df, 1 / (skewed + 1 / 99) + PRIOR_DF_CREDIT * PRIOR_DF, rtol=1e-6)
-    np.testing.assert_allclose(even_df, 99 + PRIOR_DF_CREDIT * PRIOR_DF)
+def test_a_model_without_an_estimable_variance_does_not_change_the_others() -> None:
+    model = np.repeat([0, 1, 2], [6, 6, 1])
+    outcome = np.random.default_rng(1).random(13)
+    three, two = moderated_outcomes(model, outcome), moderated_outcomes(model[:12], outcome[:12])
+    np.testing.assert_allclose(three.dispersion[:2], two.dispersion[:2])
+    np.testing.assert_allclose(three.df[:2], two.df[:2])
+    assert np.isinf(three.df[2])
 
 
 @pytest.mark.parametrize("rows", [16, 20, 33, 49])
-def test_rounding_does_not_make_constant_outcomes_skewed(rows: int) -> None:
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_rounding_does_not_give_constant_outcomes_a_dispersion_of_their_own(rows: int, constant: float) -> None:
+    """Equal weights sum to one only up to rounding; the model has the dispersion that the other two share."""
     model, outcome = np.repeat([0, 1, 2], rows), np.random.default_rng(0).random(3 * rows)
-    outcome[:rows] = 0.3
-    values = experiment_only(MODELS, model, outcome)
-    assert values.df is not None
-    assert values.df[0] == pytest.approx(rows - 1 + PRIOR_DF_CREDIT * PRIOR_DF)
+    outcome[:rows] = constant
+    others = [outcome[model == a] for a in (1, 2)]
+    shared = sum(y.var() for y in others) / sum(y.mean() * (1 - y.mean()) for y in others)
+    assert moderated_outcomes(model, outcome).dispersion[0] == pytest.approx(shared)
 
 
 def test_an_experiment_without_rows_is_refused() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy.stats import norm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 from deconfound.errors import UsageError
 from deconfound.value import Values, direct
+from deconfound.value.bounded_interval import mid_p_interval
 from tests.support.experiments import MODELS, unrelated_experiment
 
 
@@ -61,12 +66,97 @@ def test_the_table_has_one_row_per_model_with_clipped_estimates() -> None:
     assert [[row["low"], row["high"]] for row in table] == values.interval()[[1, 0, 2]].tolist()
 
 
-def test_an_interval_center_moves_intervals_and_contrasts_but_not_the_ranking() -> None:
-    center = np.array([0.2, 0.5, 0.4])
-    values = Values(MODELS, np.array([0.6, 0.5, 0.2]), 0.01 * np.eye(3), "by hand", interval_center=center)
+def moved_estimates(estimate: list[float], center: list[float], error: float = 0.1) -> Values:
+    """Point estimates that differ from the unbiased ones, as after shrinkage."""
+    covariance = error**2 * np.eye(3)
+    return Values(MODELS, np.array(estimate), covariance, "by hand", interval_center=np.array(center))
+
+
+def test_intervals_are_those_of_the_center_extended_to_the_estimate() -> None:
+    values = moved_estimates([0.6, 0.5, 0.2], [0.2, 0.5, 0.4])
+    half = norm.ppf(0.75) * 0.1
+    expected = [[0.2 - half, 0.6], [0.5 - half, 0.5 + half], [0.2, 0.4 + half]]
+    np.testing.assert_allclose(values.interval(0.5), expected)
+    np.testing.assert_allclose(values.half_width(0.5), np.ptp(expected, axis=1) / 2)
     assert values.ranking() == ("ant", "bee", "cat")
-    np.testing.assert_allclose(values.interval(0.5).mean(axis=1), center)
-    assert values.contrast("ant", "bee").difference == pytest.approx(-0.3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), level=st.sampled_from([0.05, 0.5, 0.95]))
+def test_every_interval_contains_its_estimate_and_every_contrast_its_difference(seed: int, level: float) -> None:
+    """With any center, any variance and with asymmetric intervals; estimates outside [0, 1] are clipped."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(3, 3)) * 0.1
+    values = Values(
+        MODELS,
+        rng.uniform(-0.1, 1.1, 3),
+        root @ root.T,
+        "by hand",
+        df=rng.uniform(1, 50, 3),
+        binomial_variance=rng.uniform(0.01, 0.25, 3) if seed % 2 else None,
+        interval_center=rng.uniform(-0.1, 1.1, 3),
+    )
+    for simultaneous in (False, True):
+        interval, estimate = values.interval(level, simultaneous), np.clip(values.estimate, 0, 1)
+        assert ((interval[:, 0] <= estimate) & (estimate <= interval[:, 1])).all()
+        assert ((interval >= 0) & (interval <= 1)).all()
+    for c in values.contrasts(level):
+        assert c.difference >= 0
+        assert c.low <= np.clip(c.difference, -1, 1) <= c.high
+        assert c.significant == (c.p_value < 1 - level)
+        assert not c.high < 0
+    assert values.ranking()[0] in values.best_set(level)
+
+
+def test_contrasts_are_ordered_by_the_estimate_and_inconclusive_where_the_center_disagrees() -> None:
+    values = moved_estimates([0.6, 0.5, 0.2], [0.4, 0.5, 0.1], error=0.02)
+    contrasts = {(c.model, c.reference): c for c in values.contrasts()}
+    assert list(contrasts) == [("ant", "bee"), ("ant", "cat"), ("bee", "cat")]
+    against = contrasts["ant", "bee"]
+    assert against.difference == pytest.approx(0.1)
+    assert against.high == pytest.approx(0.1)  # the unbiased interval ends below zero
+    assert against.low == pytest.approx(-0.1 - 3.31 / np.sqrt(2) * 0.02 * np.sqrt(2), abs=0.002)  # Tukey's quantile
+    assert (against.p_value, against.significant) == (1.0, False)
+    assert contrasts["ant", "cat"].significant
+    assert contrasts["ant", "cat"].p_value < 1e-10
+    single = values.contrast("bee", "ant")
+    assert single.difference == pytest.approx(-0.1)
+    assert (single.p_value, single.low) == (1.0, pytest.approx(-0.1))
+
+
+def test_equal_estimates_with_different_centers_are_inconclusive() -> None:
+    contrast = moved_estimates([0.5, 0.5, 0.2], [0.9, 0.1, 0.2], error=0.02).contrast("ant", "bee")
+    assert (contrast.difference, contrast.low, contrast.p_value) == (0.0, 0.0, 1.0)
+    assert not contrast.significant
+
+
+def test_the_first_model_of_the_ranking_is_in_the_best_set_even_if_its_unbiased_value_is_low() -> None:
+    values = moved_estimates([0.6, 0.5, 0.2], [0.4, 0.5, 0.1], error=0.01)
+    assert values.best_set() == ("ant", "bee")
+    without_center = Values(MODELS, values.center, values.covariance, "by hand")
+    assert without_center.best_set() == ("bee",)
+
+
+def test_a_binomial_variance_makes_intervals_asymmetric() -> None:
+    """Twenty yes/no rows at 0.9: variance 0.09 / 20, the mid-p interval of 18 out of 20."""
+    variance = np.array([0.09, 0.25, 0.16])
+    values = Values(MODELS, np.array([0.9, 0.5, 0.2]), np.diag(variance / 20), "by hand", binomial_variance=variance)
+    expected = mid_p_interval(values.estimate, np.full(3, 1 / 20), norm.ppf(0.975))
+    np.testing.assert_allclose(values.interval(), expected, atol=1e-9)
+    low, high = values.interval()[0]
+    assert 0.9 - low > 2 * (high - 0.9)
+    few = replace(values, df=np.full(3, 5.0))
+    ratio = t.ppf(0.975, 5) / norm.ppf(0.975)
+    fewer = mid_p_interval(values.estimate, np.full(3, ratio**2 / 20), norm.ppf(0.975))
+    np.testing.assert_allclose(few.interval(), fewer, atol=1e-9)
+
+
+def test_error_covariance_is_that_of_the_posterior_where_there_is_one() -> None:
+    values = moved_estimates([0.6, 0.5, 0.2], [0.4, 0.5, 0.1])
+    assert values.error_covariance is values.covariance
+    posterior = replace(values, posterior_covariance=0.001 * np.eye(3))
+    np.testing.assert_array_equal(posterior.error_covariance, 0.001 * np.eye(3))
+    np.testing.assert_array_equal(posterior.interval(), values.interval())
 
 
 def test_a_ranking_follows_the_estimates_and_leaves_ties_in_order() -> None:

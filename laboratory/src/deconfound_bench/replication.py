@@ -9,10 +9,10 @@ from time import perf_counter
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
-from deconfound.linalg import one_blas_thread
 from deconfound.metrics import regret, rmse, top_k_recall
 from deconfound.reward import Cvci, ExpOnly, Family, ObsOnly, RewardFit, TrainingData, family_by_name
 from deconfound.reward.cvci import POOLINGS
+from deconfound.threads import one_blas_thread
 from deconfound.tune import Tuned, Validation, tune_subsets
 from deconfound.value import doubly_robust
 from deconfound_bench.batch_prediction import BatchPredictor, ReplayFeatures

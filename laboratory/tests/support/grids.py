@@ -21,7 +21,13 @@ CONTEXT_COLUMNS = {
     "coding": ("context_id", "repo", "context", "gold_patch"),
     "instructions": ("context_id", "context", "source"),
 }
+KINDS = tuple(CONTEXT_COLUMNS)
 COUNTS = ("n_files", "n_hunks", "lines_added", "lines_removed", "patch_chars")
+COMPONENTS = {
+    "summarization": {"faithfulness", "coverage", "clarity", "conciseness", "unsupported_claims"},
+    "coding": {"has_patch", "resolved", *COUNTS},
+    "instructions": {"preference"},
+}
 
 
 def write_grid(directory: Path, contexts: int = 12, models: int = 5, seed: int = 0, kind: Kind = "summarization"):
@@ -74,6 +80,12 @@ def write_rows(directory: Path, contexts: list[Row], outputs: list[Row], suffix:
                 writer = csv.DictWriter(file, list(rows[0]))
                 writer.writeheader()
                 writer.writerows(rows)
+
+
+def written(directory: Path, rows: GridRows, suffix: str = "parquet") -> Path:
+    """The folder with these rows as a grid."""
+    write_rows(directory, *rows, suffix)
+    return directory
 
 
 def _table(rows: list[Row]) -> pa.Table:

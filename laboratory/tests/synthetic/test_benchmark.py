@@ -81,9 +81,9 @@ def test_the_pool_has_the_inner_products_of_its_texts(pool_folder, summaries):
 
 def test_every_article_belongs_to_one_part(summaries):
     split = summaries.split
-    parts = [split.train.articles, split.truth.articles, split.evaluation.articles, split.embedding_articles]
-    assert [len(part) for part in parts] == [8, 6, 6, 40]
-    assert len(set(np.concatenate(parts))) == 60
+    parts = [split.train.articles, split.truth.articles, split.evaluation.articles]
+    assert [len(part) for part in parts] == [8, 6, 6]
+    assert len(set(np.concatenate(parts))) == 20
 
 
 def test_a_stratified_split_gives_parts_with_similar_levels():

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from deconfound_bench.rubric import CLAIMS_SCALE
 from deconfound_bench.tasks import instructions as chat
 from deconfound_bench.tasks.coding import utility as coding
 from deconfound_bench.tasks.summarization import (
+    CLAIMS_SCALE,
     COMPONENTS,
     SEGMENTS,
     Sharpening,
@@ -34,8 +34,8 @@ def level_by_hand(scores, present, exponent, penalty, claims):
     for segment in SEGMENTS:
         weight = [segment.weights[COMPONENTS.index(name)] for name in present]
         whole = math.fsum(weight)
-        powered = [(one / whole) ** exponent for one in weight]
-        level = math.fsum(w * s for w, s in zip(powered, scores, strict=True)) / math.fsum(powered)
+        sharpened = [(one / whole) ** exponent for one in weight]
+        level = math.fsum(w * s for w, s in zip(sharpened, scores, strict=True)) / math.fsum(sharpened)
         levels.append(level - penalty * claims / 20)
     return levels
 
@@ -82,7 +82,7 @@ def test_the_maps_are_applied_to_every_cell_of_a_grid():
 
 
 def test_the_constants_are_those_of_the_paper():
-    assert Sharpening() == Sharpening(exponent=16, claims_penalty=0.1, centre=0.9, scale=0.02)
+    assert Sharpening() == Sharpening(exponent=16, claims_penalty=0.1, center=0.9, scale=0.02)
     assert CLAIMS_SCALE == 20
     assert COMPONENTS == ("faithfulness", "coverage", "clarity", "conciseness")
     assert coding.WEIGHTS == (0, 0.25, 0.5, 0.75, 1)

@@ -20,6 +20,7 @@ from deconfound.cli.options import (
     load_study,
     parse_column_map,
     parse_families,
+    report_written,
 )
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.errors import AssumptionError, UsageError
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     results = _evaluate(load_study(arguments), arguments)
     _print(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:
-        _save(results[0], path)
+        _save(results[0], path, parse_column_map(arguments.map))
     failed = any(finding.verdict == "fail" for result in results for finding in result.findings)
     return AssumptionError.exit_code if failed else 0
 
@@ -164,13 +165,18 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     return path
 
 
-def _save(result: Result, path: Path) -> None:
+def _save(result: Result, path: Path, columns: dict[str, str]) -> None:
+    from deconfound.report.persistence import save_column_map
+
     if path.suffix == JSON:
         result.to_json(path)
+        report_written(path)
     elif path.suffix == HTML:
         result.to_html(path)
+        report_written(path)
     else:
         result.save(path)
+        save_column_map(columns, path)
         sys.stderr.write(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
 
 

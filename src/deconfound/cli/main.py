@@ -11,7 +11,7 @@ from typing import NoReturn
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
-from deconfound.errors import DeconfoundError, UsageError
+from deconfound.errors import DataError, DeconfoundError, UsageError
 
 INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
 
@@ -29,8 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
+    except DataError as error:
+        _print_error(*map(str, error.problems))
+        return error.exit_code
     except DeconfoundError as error:
-        _print_error(f"{error}")
+        _print_error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         _print_error("interrupted.")
@@ -67,8 +70,10 @@ def _run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _print_error(message: str) -> None:
-    lines = message.splitlines() or ["unknown error"]
-    if len(lines) > 1:
-        lines = [f"{len(lines)} problems:", *(f"  {line}" for line in lines)]
-    sys.stderr.write(f"deconfound: {os.linesep.join(lines)}\n")
+def _print_error(*problems: str) -> None:
+    """One message per problem; several are counted and indented, each with its own further lines."""
+    if len(problems) > 1:
+        indented = (problem.replace("\n", "\n    ") for problem in problems)
+        problems = (f"{len(problems)} problems:", *(f"  {problem}" for problem in indented))
+    message = "\n".join(problems)
+    sys.stderr.write(f"deconfound: {message}\n")

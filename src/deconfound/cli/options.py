@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from deconfound.errors import UsageError
@@ -141,3 +143,8 @@ def parse_families(name: str) -> Sequence[str]:
     from deconfound.reward import Auto
 
     return (Auto.name, *PAPER_FAMILY_NAMES) if name == ALL_FAMILIES else (name,)
+
+
+def report_written(path: Path) -> None:
+    """Say on stderr where a file was written; stdout may be JSON for another program."""
+    sys.stderr.write(f"Written to {path}.\n")

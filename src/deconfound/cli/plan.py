@@ -17,6 +17,7 @@ from deconfound.cli.options import (
     parse_column_map,
     parse_models,
     parse_outcome_range,
+    report_written,
 )
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.errors import UsageError
@@ -24,7 +25,7 @@ from deconfound.formatting import quote
 
 if TYPE_CHECKING:
     from deconfound.data import Study
-    from deconfound.plan import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows
+    from deconfound.planning import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows
     from deconfound.report.plan_figure import ImageFormat
 
 IMAGES: dict[str, ImageFormat] = {".svg": "svg", ".png": "png"}
@@ -61,7 +62,7 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the required rows and a table of projections."""
-    from deconfound.plan import plan
+    from deconfound.planning import plan
     from deconfound.report.document import dump_json
     from deconfound.report.plan_text import plan_document, plan_text
 
@@ -80,13 +81,17 @@ def run(arguments: argparse.Namespace) -> int:
         )
     finally:
         progress.clear()
-    answers, rows = _answers(result, arguments), result.table(allocation=arguments.allocation)
+    answers = _answers(result, arguments)
+    # The table must describe the experiment that the answer recommends.
+    propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
+    rows = result.table(propensity=propensity)
     if arguments.json:
         sys.stdout.write(dump_json(plan_document(result, answers, rows)))
     else:
         sys.stdout.write(plan_text(result, answers, rows, show_bars=path is None))
     if path is not None:
         _write(path, result, answers, rows)
+        report_written(path)
     return 0
 
 
@@ -146,7 +151,7 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
         raise UsageError(f"--{missing[0]} is missing: a plan from data needs --log and --replay.")
     if arguments.experiment is not None:
         return load_study(arguments)
-    from deconfound.plan import load_log_and_replay
+    from deconfound.planning import load_log_and_replay
 
     return load_log_and_replay(
         log=arguments.log,
@@ -159,7 +164,7 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
 
 
 def _assumed_inputs(arguments: argparse.Namespace) -> AssumedInputs:
-    from deconfound.plan import AssumedInputs
+    from deconfound.planning import AssumedInputs
 
     if arguments.models is None or arguments.outcome_sd is None:
         raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --outcome-sd S.")

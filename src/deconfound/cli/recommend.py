@@ -6,7 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from deconfound.cli.options import Commands, add_column_map_option, add_output_options, parse_column_map
+from deconfound.cli.options import (
+    Commands,
+    add_column_map_option,
+    add_output_options,
+    parse_column_map,
+    report_written,
+)
 
 
 def add_command(commands: Commands) -> None:
@@ -25,13 +31,29 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the recommendations, and write them to a file on request."""
     from deconfound.loading import load_replay
-    from deconfound.report.recommendations_io import recommendation_text, write_recommendations
+    from deconfound.report.persistence import load_column_map
+    from deconfound.report.recommendations_io import (
+        RecommendationTable,
+        recommendation_json,
+        recommendation_text,
+        require_supported_format,
+        write_recommendations,
+    )
     from deconfound.result import Result
 
+    path = None if arguments.output is None else Path(arguments.output)
+    if path is not None:
+        require_supported_format(path)
     result = Result.load(arguments.result)
-    replay = load_replay(arguments.replay, columns=parse_column_map(arguments.map), models=result.models)
-    recommendations = result.recommend(replay)
-    if arguments.output is not None:
-        write_recommendations(recommendations, Path(arguments.output))
-    sys.stdout.write(recommendation_text(recommendations, as_json=arguments.json))
+    replay = load_replay(
+        arguments.replay,
+        columns=parse_column_map(arguments.map),
+        study_columns=load_column_map(Path(arguments.result)),
+        models=result.models,
+    )
+    table = RecommendationTable.from_replay(result.recommend(replay), replay, result.level)
+    sys.stdout.write(recommendation_json(table) if arguments.json else recommendation_text(table))
+    if path is not None:
+        write_recommendations(table, path)
+        report_written(path)
     return 0

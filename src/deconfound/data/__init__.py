@@ -2,6 +2,7 @@
 
 from deconfound.data.study import IncompleteReplay, Study
 from deconfound.data.tables import (
+    PROPENSITY_PREFIX,
     TEXT_COLUMNS,
     Experiment,
     Log,
@@ -15,6 +16,7 @@ from deconfound.data.tables import (
 )
 
 __all__ = [
+    "PROPENSITY_PREFIX",
     "TEXT_COLUMNS",
     "Experiment",
     "IncompleteReplay",

@@ -9,10 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data.encode import encode_by_appearance
-from deconfound.data.tables import TEXT_COLUMNS, Experiment, Log, Mask, Replay, Table, describe_context, is_in, text_ids
+from deconfound.data.tables import (
+    PROPENSITY_PREFIX,
+    TEXT_COLUMNS,
+    Experiment,
+    Log,
+    Mask,
+    Replay,
+    Table,
+    describe_context,
+    is_in,
+    text_ids,
+)
 from deconfound.errors import Problem, UsageError
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, join_names, pluralize, quote, similar_name
+from deconfound.formatting import did_you_mean, escape_control_characters, join_names, pluralize, quote, similar_name
 
 MIN_MODELS = 2  # a comparison needs two
 MIN_ROWS = 2  # one row has no variance, so its value would have no standard error
@@ -114,6 +125,20 @@ def models_without_replay(experiment: Experiment, replay: Replay, models: Sequen
         what = f"model {quote(name)} has no replay{count}; {replay.source} covers {join_names(models)}"
         fix = f"{typo}Replay it, or leave it out with --models {','.join(models)}."
         problems.append(Problem(experiment.locate(int(rows[0])), what, fix))
+    return problems
+
+
+def impossible_assignments(experiment: Experiment, models: Sequence[str]) -> list[Problem]:
+    """Each compared model must be possible in every row, or its value is not identified on that row's context."""
+    problems = []
+    for name, propensity in experiment.propensities().items():
+        rows = np.flatnonzero(propensity <= 0)
+        if name in models and len(rows):
+            count = f" ({pluralize(len(rows), 'row')})" if len(rows) > 1 else ""
+            column = f"{PROPENSITY_PREFIX}{escape_control_characters(name)}"
+            what = f"{column} is 0{count}, so this model, which is compared, could not be assigned"
+            fix = "Remove such rows, or leave the model out with --models."
+            problems.append(Problem(experiment.locate(int(rows[0])), what, fix))
     return problems
 
 

@@ -70,6 +70,7 @@ class Study:
             log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
         problems += cross_table.too_few_models(replay, names)
         problems += cross_table.models_without_replay(experiment, replay, names) if models is None else []
+        problems += cross_table.impossible_assignments(experiment, names)
         complete = cross_table.rows_with_full_replay(experiment, replay, names)
         if not complete.all() and incomplete == "error":
             problems.append(cross_table.incomplete_problem(experiment, replay, names, complete))

@@ -3,7 +3,7 @@
 All have ``context_id`` and ``model``, with text also ``context`` and ``output``; ``feature_*`` in all three or in none.
 
     log          outcome, label_* (optional), cluster (optional), time (optional)
-    experiment   outcome, propensity (optional), cluster (optional), time (optional)
+    experiment   outcome, propensity and propensity_* (optional), cluster (optional), time (optional)
     replay       draw
 
 ``time`` orders the rows of one table: seconds since 1970 for calendar times, otherwise the user's own number.
@@ -27,6 +27,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import quote
 
 TEXT_COLUMNS = ("context", "output")
+PROPENSITY_PREFIX = "propensity_"  # and a model's name
 
 Mask = NDArray[np.bool_]
 
@@ -161,11 +162,20 @@ class Log(Table):
 
 @dataclass(frozen=True, eq=False)
 class Experiment(Table):
-    """Rows whose model was assigned at random; ``propensity`` is the probability of the assigned model."""
+    """Rows whose model was assigned at random.
+
+    ``propensity`` is the probability of the assigned model, ``propensity_*`` that of each model that could be assigned.
+    """
 
     role: ClassVar[str] = "experiment"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
     optional: ClassVar[dict[str, str]] = {**_TEXTS, "propensity": "double", "cluster": "string", "time": "double"}
+    prefixes: ClassVar[tuple[str, ...]] = ("feature_", PROPENSITY_PREFIX)
+
+    def propensities(self) -> dict[str, NDArray[np.float64]]:
+        """The declared probabilities by model; empty where only that of the assigned model is known."""
+        names = self.columns_with_prefix(PROPENSITY_PREFIX)
+        return {name.removeprefix(PROPENSITY_PREFIX): self.arrow[name].to_numpy() for name in names}
 
 
 @dataclass(frozen=True, eq=False)

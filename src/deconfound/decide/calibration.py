@@ -8,44 +8,45 @@ from typing import Self
 
 import numpy as np
 
-from deconfound.design import FloatArray, Fold, IntArray, ReplayRows
-from deconfound.errors import UsageError
+from deconfound.decide.context_variance import ContextVariance
+from deconfound.design import FloatArray, Fold, IntArray, ReplayRows, Rows
 from deconfound.reward import RewardFit
-from deconfound.value import ScoredExperiment, Values, tuned_doubly_robust
-from deconfound.value.small_sample import ROUNDING_ATOL, sum_by_cluster
-
-UNEXPLAINED_CONTEXT_SHARE = 0.1
-"""Assumed share of the unexplained outcome variance that is a true difference between contexts.
-
-With one outcome per context it cannot be estimated: it is not separable from noise. In the demo it is 0.04.
-"""
-
-MAX_OUTCOME_VARIANCE = 0.25  # of any outcome in [0, 1]; used where no residual degrees of freedom are left
+from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
+from deconfound.value.clusters import Clusters
+from deconfound.value.small_sample import ROUNDING_ATOL
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """Linear calibration of a reward on single contexts.
 
-        calibrated q(x, a) = value_a + slope * (q(x, a) - mean_q_a)
+        calibrated q(x, a) = value_a + common_slope * common(x) + slope * (q(x, a) - mean_q_a - common(x))
 
-    The unbiased values give the difference between two models on average. The reward only states on which contexts it
-    is larger or smaller, and ``slope`` is the part of that confirmed on contexts that the reward was not fitted on.
+    ``common(x)`` is the mean of q - mean_q over models. The values give the difference between two models on average.
+    The reward only states on which contexts it is larger or smaller, and the slopes are the part of that confirmed on
+    contexts that the reward was not fitted on.
     """
 
-    value: FloatArray  # (k,) unbiased values
+    value: FloatArray  # (k,)
     mean_q: FloatArray  # (k,) over the contexts that ``value`` describes
     slope: float  # in [0, 1]
     slope_standard_error: float  # infinite where it cannot be estimated
+    common_slope: float  # in [0, 1]
     draw_variance: FloatArray  # (k,) variance of the reward between two outputs on one context
-    context_residual_variance: float  # assumed variance of a model's value between contexts, beyond the reward
+    context_variance: ContextVariance
     df: FloatArray  # (k,)
 
     @classmethod
     def identity(cls, count: int) -> Self:
         """Identity calibration (slope 1), without any error. Overconfident; used only where none was fitted."""
         zeros = np.zeros(count)
-        return cls(zeros, zeros, 1.0, 0.0, zeros, 0.0, np.full(count, np.inf))
+        return cls(zeros, zeros, 1.0, 0.0, 1.0, zeros, ContextVariance.zero(), np.full(count, np.inf))
+
+    def calibrate(self, q: FloatArray) -> FloatArray:
+        """Calibrated q (n, k)."""
+        deviation = q - self.mean_q
+        common = deviation.mean(axis=1, keepdims=True)
+        return np.asarray(self.value + self.common_slope * common + self.slope * (deviation - common))
 
 
 def fit_calibration(
@@ -54,67 +55,100 @@ def fit_calibration(
     *,
     replay: ReplayRows,
     reward: RewardFit,
+    rows: Rows,
     context_weight: FloatArray | None = None,
-    unexplained_context_share: float = UNEXPLAINED_CONTEXT_SHARE,
+    noise_group: IntArray | None = None,
 ) -> Calibration:
-    """Calibrate the final ``reward`` with a slope estimated from the out-of-fold rewards in ``data``.
+    """Calibrate the final ``reward`` with slopes estimated from the out-of-fold rewards in ``data``.
 
     The average of q over replay draws does not include the row's own output, so a reward that follows random
-    differences between outputs has a small slope, as it should. ``values`` are unbiased values over the replayed
-    contexts, weighted by ``context_weight`` (contexts,); the slope does not depend on weights.
+    differences between outputs has a small slope, as it should. ``values`` are the values over the replayed contexts,
+    weighted by ``context_weight`` (contexts,); the slopes do not depend on weights. ``rows`` are the features of the
+    experiment's rows, and ``noise_group`` (n,) is as in ``ContextVariance.from_residuals``.
     """
-    if not 0.0 <= unexplained_context_share <= 1.0:
-        raise UsageError(
-            f"unexplained_context_share is a share of variance in [0, 1], not {unexplained_context_share!r}."
-        )
-    fit = _SlopeFit.from_experiment(data, data.q.mean(axis=0))
+    fit = SlopeFit.from_experiment(data, data.q.mean(axis=0))
     q = reward.mean_by_cell(replay)
     mean_q = np.average(q, axis=0, weights=context_weight)
     between_contexts = (q - q.mean(axis=1, keepdims=True)).var(axis=0)
+    compared = np.flatnonzero(data.compared)
+    group = None if noise_group is None else noise_group[compared]
     return Calibration(
         value=_value_or(values, mean_q),
         mean_q=mean_q,
         slope=fit.clipped_slope,
         slope_standard_error=fit.standard_error,
+        common_slope=fit.clipped_common_slope,
         draw_variance=_draw_variance(replay, reward.predict_without_model_effect(replay.distinct), between_contexts),
-        context_residual_variance=unexplained_context_share * fit.residual_variance,
+        context_variance=ContextVariance.from_residuals(fit.residual, data.model[compared], rows.take(compared), group),
         df=np.minimum(values.df_or_inf, fit.df),
     )
 
 
-def cross_fitted_calibrated_q(data: ScoredExperiment, folds: Sequence[Fold]) -> FloatArray:
-    """Calibrated q (n, k) on the context of each row, with the calibration fitted on the other folds.
+@dataclass(frozen=True, slots=True)
+class FoldCalibration:
+    """Calibration from the rows outside one fold, as far as it decides between models."""
 
-    The policy that picks the largest entry is the recommended one, and can be evaluated on these rows.
-    """
-    calibrated = np.empty_like(data.q)
-    for fold in folds:
-        train = data.take(fold.train)
-        values = tuned_doubly_robust(train)
+    value: FloatArray  # (k,)
+    mean_q: FloatArray  # (k,)
+    slope: float
+
+    @classmethod
+    def fit(cls, train: ScoredExperiment) -> Self:
+        """Values and slope as in ``fit_calibration``."""
         mean_q = np.average(train.q, axis=0, weights=train.weight)
-        slope = _SlopeFit.from_experiment(train, mean_q).clipped_slope
-        calibrated[fold.held_out] = _value_or(values, mean_q) + slope * (data.q[fold.held_out] - mean_q)
-    return calibrated
+        value = _value_or(shrink_toward(tuned_doubly_robust(train), mean_q), mean_q)
+        return cls(value, mean_q, SlopeFit.from_experiment(train, mean_q).clipped_slope)
 
-
-def _value_or(values: Values, mean_q: FloatArray) -> FloatArray:
-    """Unbiased values; ``mean_q`` for a model without experiment rows."""
-    return np.where(np.isnan(values.center), mean_q, values.center)
+    def calibrate(self, q: FloatArray) -> FloatArray:
+        """Calibrated q (n, k), up to a part that all models share."""
+        return np.asarray(self.value + self.slope * (q - self.mean_q))
 
 
 @dataclass(frozen=True, slots=True)
-class _SlopeFit:
+class CrossFittedPolicy:
+    """What the other folds would choose for the context of each experiment row."""
+
+    q: FloatArray  # (n, k) calibrated
+    values: FloatArray  # (n, k) values of the models, by the other folds
+
+    @classmethod
+    def fit(cls, data: ScoredExperiment, folds: Sequence[Fold]) -> Self:
+        """Calibrate q on the context of each row with the other folds.
+
+        The policy that picks the largest entry of ``q`` is the recommended one, and can be evaluated on these rows.
+        """
+        calibrated, by_fold = np.empty_like(data.q), np.empty_like(data.q)
+        for fold in folds:
+            calibration = FoldCalibration.fit(data.take(fold.train))
+            by_fold[fold.held_out] = calibration.value
+            calibrated[fold.held_out] = calibration.calibrate(data.q[fold.held_out])
+        return cls(calibrated, by_fold)
+
+
+def _value_or(values: Values, mean_q: FloatArray) -> FloatArray:
+    """Estimated values; ``mean_q`` for a model without one."""
+    return np.where(np.isnan(values.estimate), mean_q, values.estimate)
+
+
+@dataclass(frozen=True, slots=True)
+class SlopeFit:
     """Regression of outcomes on the reward's deviations."""
 
     slope: float
     standard_error: float
-    residual_variance: float
+    common_slope: float
+    residual: FloatArray  # (rows of compared models,)
     df: float
 
     @property
     def clipped_slope(self) -> float:
         """The slope, limited to [0, 1]."""
         return float(np.clip(self.slope, 0.0, 1.0))
+
+    @property
+    def clipped_common_slope(self) -> float:
+        """The slope of what all models have in common, limited to [0, 1]."""
+        return float(np.clip(self.common_slope, 0.0, 1.0))
 
     @classmethod
     def from_experiment(cls, data: ScoredExperiment, mean_q: FloatArray) -> Self:
@@ -126,12 +160,13 @@ class _SlopeFit:
         reason to prefer one of them, so it has its own coefficient b. Rows of uncompared models are left out.
         """
         rows = data.compared
-        deviation = (data.q - mean_q)[rows]
-        model, outcome, cluster = data.model[rows], data.outcome[rows], data.cluster[rows]
+        deviation, model = (data.q - mean_q)[rows], data.model[rows]
         common = deviation.mean(axis=1)
         own = deviation[np.arange(len(model)), model] - common
-        nuisance = np.column_stack([model[:, None] == np.unique(model), common]).astype(np.float64)
-        return cls._by_partial_regression(own, outcome, nuisance, 1 / data.propensity[rows], cluster)
+        nuisance = np.column_stack([common, model[:, None] == np.unique(model)]).astype(np.float64)
+        return cls._by_partial_regression(
+            own, data.outcome[rows], nuisance, 1 / data.propensity[rows], data.cluster[rows]
+        )
 
     @classmethod
     def _by_partial_regression(
@@ -139,20 +174,20 @@ class _SlopeFit:
     ) -> Self:
         """Slope of ``own`` after regressing the ``nuisance`` columns out of both sides (Frisch-Waugh)."""
         root = np.sqrt(weight * len(weight) / weight.sum()) if len(weight) else weight
-        regressor, response = (_residualize(root[:, None] * nuisance, root * column) for column in (own, outcome))
+        weighted = root[:, None] * nuisance
+        regressor, response = (_residualize(weighted, root * column) for column in (own, outcome))
         sum_of_squares = float(regressor @ regressor)
-        _, code = np.unique(cluster, return_inverse=True)
-        n_clusters = int(code.max(initial=-1)) + 1
-        parameters = nuisance.shape[1] + 1
-        df, row_df = float(n_clusters - parameters), len(outcome) - parameters
-        slope = float(regressor @ response) / sum_of_squares if sum_of_squares > ROUNDING_ATOL else 0.0
-        residual = response - slope * regressor
-        residual_variance = float(residual @ residual) / row_df if row_df > 0 else MAX_OUTCOME_VARIANCE
-        if df < 1 or sum_of_squares <= ROUNDING_ATOL:
-            return cls(0.0, np.inf, residual_variance, max(df, 1.0))
-        score = sum_by_cluster((regressor * residual)[:, None], code, n_clusters)
-        standard_error = float(np.sqrt((score**2).sum() * n_clusters / df)) / sum_of_squares
-        return cls(slope, standard_error, residual_variance, df)
+        clusters = Clusters.from_codes(cluster, len(outcome))
+        df = float(clusters.count - nuisance.shape[1] - 1)
+        estimable = df >= 1 and sum_of_squares > ROUNDING_ATOL
+        slope = float(regressor @ response) / sum_of_squares if estimable else 0.0
+        other = np.linalg.lstsq(weighted, root * (outcome - slope * own), rcond=None)[0]
+        residual = outcome - slope * own - nuisance @ other
+        if not estimable:
+            return cls(0.0, np.inf, float(other[0]), residual, max(df, 1.0))
+        score = clusters.sums((regressor * root * residual)[:, None])
+        standard_error = float(np.sqrt(score.variance()[0] * clusters.count / df)) / sum_of_squares
+        return cls(slope, standard_error, float(other[0]), residual, df)
 
 
 def _residualize(nuisance: FloatArray, column: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
+from deconfound.decide.achievable_gain import achievable_gain_bound
 from deconfound.decide.calibration import Calibration
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
@@ -28,8 +29,9 @@ MAX_Z_SQUARED = 1e3  # beyond it the normal density is zero; avoids underflow
 class Recommendation:
     """Best model of one context by calibrated value; with slope 0 this is the model that is best on average.
 
-    ``margin`` is its calibrated value minus that of the runner-up, net of cost. The verdict is "clear" where
-    ``error_probability`` is at most 1 - level: on average at most that share of clear contexts has another best model.
+    ``q`` is its calibrated value, ``margin`` the difference from the runner-up, net of cost. The verdict is "clear"
+    where ``error_probability`` is at most 1 - level: on average at most that share of clear contexts has another best
+    model.
     """
 
     context_id: str
@@ -54,7 +56,7 @@ class Policy:
     surface_share: float
     reward: RewardFit
     bootstrap_fits: tuple[RewardFit, ...]
-    covariance: FloatArray  # (k, k) of the doubly robust values
+    covariance: FloatArray  # (k, k) of the errors of the values behind the calibration
     calibration: Calibration | None = None
     cost: FloatArray | None = None  # (k,) in outcome units; recommendations are by q - cost
 
@@ -70,12 +72,16 @@ class Policy:
         calibration = self.calibration or Calibration.identity(len(self.models))
         cost = cost_vector(self.models, self.cost)
         contrasts = _ContextContrasts.estimate(q, refits, rows.draw_counts(), self.covariance, calibration, cost)
-        return tuple(
-            self._recommendation(replay.contexts[i], q[i], contrasts, i, level) for i in range(len(replay.contexts))
-        )
+        return tuple(self._recommendation(replay.contexts[i], contrasts, i, level) for i in range(len(replay.contexts)))
+
+    def achievable_gain_bound(self, replay: ReplayArrays, level: float) -> float:
+        """Upper bound of what any policy could gain over always using one model on the replayed contexts."""
+        calibration = self.calibration or Calibration.identity(len(self.models))
+        q, cost = self.reward.mean_by_cell(replay.rows(self.surface_share)), cost_vector(self.models, self.cost)
+        return achievable_gain_bound(q, self.covariance, calibration, cost, level)
 
     def _recommendation(
-        self, context_id: str, q: FloatArray, contrasts: _ContextContrasts, context: int, level: float
+        self, context_id: str, contrasts: _ContextContrasts, context: int, level: float
     ) -> Recommendation:
         best, runner_up = contrasts.best[context], contrasts.runner_up[context]
         margin = float(contrasts.difference[context, runner_up])
@@ -83,13 +89,14 @@ class Policy:
         margin_half_width = _half_width(
             contrasts.standard_error[context, runner_up], contrasts.df[context, runner_up], level
         )
+        q = float(contrasts.value[context])
         q_half_width = _half_width(contrasts.value_standard_error[context], contrasts.df[context, best], level)
         return Recommendation(
             context_id=context_id,
             model=self.models[best],
-            q=float(q[best]),
-            low=max(float(q[best]) - q_half_width, 0.0),
-            high=min(float(q[best]) + q_half_width, 1.0),
+            q=q,
+            low=max(q - q_half_width, 0.0),
+            high=min(q + q_half_width, 1.0),
             runner_up=self.models[runner_up],
             margin=margin,
             margin_low=max(margin - margin_half_width, min(-1.0, margin)),
@@ -118,7 +125,8 @@ class _ContextContrasts:
     runner_up: IntArray  # (n,)
     difference: FloatArray  # (n, k)
     standard_error: FloatArray  # (n, k) of the difference; zero in the best model's own column
-    value_standard_error: FloatArray  # (n,) of the best model's q
+    value: FloatArray  # (n,) calibrated q of the best model, in [0, 1]
+    value_standard_error: FloatArray  # (n,)
     df: FloatArray  # (n, k)
     error_probability: FloatArray  # (n,)
     expected_regret_bound: FloatArray  # (n,)
@@ -135,16 +143,17 @@ class _ContextContrasts:
     ) -> Self:
         """From q (n, k), its bootstrap refits (R arrays of that shape) and the number of draws per cell (n, k).
 
-        difference = v_b - v_a + slope * (d_b - d_a),      v = value - cost,  d = q - mean_q
+        difference = c_b - cost_b - (c_a - cost_a),      c the calibrated q
         """
         row = np.arange(len(q))
-        deviation, net_value = q - calibration.mean_q, calibration.value - cost
-        calibrated_q = net_value + calibration.slope * deviation
-        best = argmax_model(calibrated_q)
-        calibrated_q[row, best] = -np.inf
-        runner_up = argmax_model(calibrated_q)
+        deviation, calibrated = q - calibration.mean_q, calibration.calibrate(q)
+        net = calibrated - cost
+        best = argmax_model(net)
+        rivals = net.copy()
+        rivals[row, best] = -np.inf
+        runner_up = argmax_model(rivals)
         deviation_difference = deviation[row, best][:, None] - deviation
-        difference = net_value[best][:, None] - net_value + calibration.slope * deviation_difference
+        difference = net[row, best][:, None] - net
         draw_variance = calibration.draw_variance / np.maximum(draws, 1.0)
         standard_error = np.sqrt(
             contrast_variance(best, deviation_difference, refits, draw_variance, covariance, calibration)
@@ -158,7 +167,10 @@ class _ContextContrasts:
             runner_up=runner_up,
             difference=difference,
             standard_error=standard_error,
-            value_standard_error=np.sqrt(value_variance(best, refits, draw_variance, covariance)),
+            value=np.clip(calibrated[row, best], 0.0, 1.0),
+            value_standard_error=np.sqrt(
+                value_variance(best, deviation, refits, draw_variance, covariance, calibration)
+            ),
             df=df,
             error_probability=_error_probability(difference, standard_error, df, rival),
             expected_regret_bound=np.minimum(_expected_regret(difference, standard_error, rival), max_regret),
@@ -178,10 +190,10 @@ def contrast_variance(
           C_bb + C_aa - 2 C_ba                            error of the average difference
         + se(slope)^2 (d_b - d_a)^2                       error of the slope
         + slope (var_refits(q_b - q_a) + u_a + u_b)       error of the reward: bootstrap refits, replay draws
-        + 2 context_residual_variance                     true differences that the reward does not predict
+        + 2 context_variance.by_model                     true differences that the reward does not predict
 
-    C is the covariance of the unbiased values, d the deviation of q from its mean, u the ``draw_variance`` (n, k) of
-    q. Zero for b itself; infinite with fewer than two refits.
+    C is the covariance of the values' errors, d the deviation of q from its mean, u the ``draw_variance`` (n, k) of q.
+    Zero for b itself; infinite with fewer than two refits.
     """
     row, own = np.arange(len(best)), np.diag(covariance)
     finite_covariance = np.where(np.isfinite(covariance), covariance, 0.0)
@@ -193,20 +205,32 @@ def contrast_variance(
         slope_variance = calibration.slope_standard_error**2 * deviation_difference**2
         slope_variance = np.where(deviation_difference == 0, 0.0, slope_variance)
     variance = np.maximum(average_variance, 0.0) + slope_variance + reward_variance
-    variance = variance + 2 * calibration.context_residual_variance
+    variance = variance + 2 * calibration.context_variance.by_model
     variance[row, best] = 0.0
     return np.asarray(variance)
 
 
 def value_variance(
-    best: IntArray, refits: Sequence[FloatArray], draw_variance: FloatArray, covariance: FloatArray
+    best: IntArray,
+    deviation: FloatArray,
+    refits: Sequence[FloatArray],
+    draw_variance: FloatArray,
+    covariance: FloatArray,
+    calibration: Calibration,
 ) -> FloatArray:
-    """Variance (n,) of q of each context's best model b: C_bb + var_refits(q_b) + u_b, in the notation above."""
+    """Variance (n,) of the calibrated q of each context's best model b, in the notation above.
+
+    C_bb + se(slope)^2 d_b^2 + slope (var_refits(q_b) + u_b) + context_variance.by_model + context_variance.common
+    """
     if len(refits) < 2:
         return np.full(len(best), np.inf)
-    row = np.arange(len(best))
-    refit_variance = np.stack(refits)[:, row, best].var(axis=0, ddof=1)
-    return np.asarray(np.diag(covariance)[best] + refit_variance + draw_variance[row, best])
+    row, unpredicted = np.arange(len(best)), calibration.context_variance
+    reward_error = np.stack(refits)[:, row, best].var(axis=0, ddof=1) + draw_variance[row, best]
+    own_deviation = deviation[row, best]
+    with np.errstate(invalid="ignore"):
+        slope_variance = np.where(own_deviation == 0, 0.0, (calibration.slope_standard_error * own_deviation) ** 2)
+    total = np.diag(covariance)[best] + slope_variance + calibration.slope * reward_error
+    return np.asarray(total + unpredicted.by_model + unpredicted.common)
 
 
 def _refit_contrast_variance(refits: Sequence[FloatArray], best: IntArray, shape: tuple[int, ...]) -> FloatArray:

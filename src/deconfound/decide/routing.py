@@ -6,30 +6,28 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
 
+from deconfound.decide.calibration import CrossFittedPolicy
 from deconfound.decide.recommendation import cost_vector
 from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.metrics import argmax_model
 from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value.clusters import Clusters
 from deconfound.value.estimators import cluster_covariance
-from deconfound.value.experiment import require_equal_length, require_q_matrix
 from deconfound.value.multiple_comparisons import check_level, differences, t_quantile_at_z, two_sided_z
 
 RoutingVerdict: TypeAlias = Literal["route", "one model", "cannot tell"]
 
 MIN_GAIN = 0.01  # outcome units; a gain of less than one point in a hundred does not pay for a router
-POLICY = "policy"  # name of the policy's column inside this module
 
 
 @dataclass(frozen=True, slots=True)
 class RoutingGain:
-    """Value of the recommended policy compared with the best single model; with a cost, everything is net of it.
+    """Value of the recommended policy compared with always using one model; with a cost, everything is net of it.
 
-    The regret against the best model of every context is not included. It cannot be estimated, because an experiment
-    tries one model per context; ``Recommendation.expected_regret_bound`` bounds it. ``plug_in_gain`` minus ``gain``
-    measures how optimistic the reward is.
+    ``gain`` is over ``best``, chosen without the rows that the gain is estimated on. ``gain_bound`` is valid over every
+    single model. ``achievable_gain_bound`` limits what any policy could gain.
     """
 
     models: tuple[str, ...]
@@ -37,9 +35,11 @@ class RoutingGain:
     value_low: float
     value_high: float
     best: str  # single model with the highest value
-    gain: float  # smallest of the gains over each single model
+    gain: float  # NaN where no experiment row shows it
     gain_low: float
     gain_high: float
+    gain_bound: float  # lower bound of the gain over each single model, the best one included
+    achievable_gain_bound: float  # upper bound of the gain of the best possible policy
     plug_in_gain: float  # gain if the reward were correct
     model_shares: tuple[float, ...]  # share of contexts for which the policy picks each model
     best_model_share: float  # share of contexts for which the policy picks ``best``
@@ -58,89 +58,60 @@ class RoutingGain:
 
 def routing_gain(
     data: ScoredExperiment,
-    policy_q: FloatArray | None = None,
+    policy: CrossFittedPolicy,
     *,
+    best: str,
+    achievable_gain_bound: float = 1.0,
     cost: FloatArray | None = None,
     level: float = 0.95,
     min_gain: float = MIN_GAIN,
 ) -> RoutingGain:
-    """Doubly robust value of choosing per context, and its gain over every single model.
+    """Doubly robust value of choosing per context, and its gain over always using one model.
 
-        policy(x_j) = argmax_a policy_q[j, a] - cost[a]        gain = min_b (V(policy) - mu(b))
+        policy(x_j) = argmax_a policy.q[j, a] - cost[a]        reference_j = argmax_a policy.values[j, a] - cost[a]
+        gain = V(policy) - V(reference)
 
-    ``policy_q`` (n, k), by default the q of ``data``, must be out of fold, so that the policy is evaluated on contexts
-    that it was not fitted on. ``cost`` (k,) is in outcome units.
+    Policy and reference of a row are those of the other folds, so neither has seen the row's outcome. ``best`` is the
+    model with the highest value, which the reference is in most folds. ``cost`` (k,) is in outcome units.
 
-    ``gain_low`` is the smallest of the one-sided bounds: it has to be valid only for the one model that is truly best.
-    ``gain_high`` is the smallest of simultaneous bounds, because any model may provide it. It is never negative: where
-    models are tied, a policy fitted without a fold tends to pick the models that did badly in that fold, and would be
-    called harmful too often.
-
-    The verdict is "one model" where the gain is significantly below ``min_gain`` or the policy picks the same model
-    everywhere, and "route" where the gain is significantly positive.
+    The verdict is "route" where the gain over each single model is significantly positive, and "one model" where
+    neither this policy nor any other can gain ``min_gain``.
     """
     check_level(level)
     cost = cost_vector(data.models, cost)
-    net = data.net_of(cost)
-    policy_model = argmax_model(net.q if policy_q is None else _checked(data, policy_q) - cost)
     if data.n_clusters < MIN_ROWS_PER_MODEL:
         raise EvidenceError("Routing cannot be evaluated on a single context or cluster. Randomize on more contexts.")
-    values = _values_with_policy(net, policy_model)
-    single = Values(data.models, values.estimate[:-1], values.covariance[:-1, :-1], values.method)
-    best = single.ranking()[0]
-    gain = _smallest([_gain_over(b, net, policy_model, cost, level) for b in range(len(data.models))])
+    policy_model, reference = (argmax_model(each - cost) for each in (policy.q, policy.values))
+    gain = _gain_over(reference, data, policy_model, cost, level)
+    singles = (np.full(len(data.q), b) for b in range(len(data.models)))
+    bound = min(_gain_over(single, data, policy_model, cost, level).low for single in singles)
     shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
-    value_low, value_high = _value_interval(values, float(shares @ cost), level)
+    value, value_low, value_high = _policy_value(data, policy_model, float(shares @ cost), level)
     return RoutingGain(
         models=data.models,
-        value=float(values.estimate[-1]),
+        value=value,
         value_low=value_low,
         value_high=value_high,
         best=best,
         gain=gain.estimate,
         gain_low=gain.low,
         gain_high=gain.high,
-        plug_in_gain=_plug_in_gain(net),
+        gain_bound=bound,
+        achievable_gain_bound=achievable_gain_bound,
+        plug_in_gain=_plug_in_gain(data.q - cost, data.weight),
         model_shares=tuple(float(share) for share in shares),
         best_model_share=float(shares[data.models.index(best)]),
         on_policy_rows=int((policy_model == data.model).sum()),
         min_gain=min_gain,
         level=level,
-        verdict=_verdict(gain, min_gain, policy_model),
+        verdict=_verdict(gain, bound, achievable_gain_bound, min_gain),
     )
 
 
-def _verdict(gain: _Gain, min_gain: float, policy_model: IntArray) -> RoutingVerdict:
-    if (policy_model == policy_model[0]).all() or gain.high < min_gain:
-        return "one model"
-    return "route" if gain.low > 0 else "cannot tell"
-
-
-def _checked(data: ScoredExperiment, policy_q: FloatArray) -> FloatArray:
-    policy_q = np.asarray(policy_q, dtype=np.float64)
-    require_q_matrix(data.models, policy_q, "policy_q")
-    require_equal_length(len(data.q), {"policy_q": policy_q})
-    return policy_q
-
-
-def _values_with_policy(net: ScoredExperiment, policy_model: IntArray) -> Values:
-    """Values of the models and, in the last place, of the policy.
-
-    A row can be evidence for its model and for the policy. Every row therefore enters twice, once with the code of its
-    model and once with that of the policy (or of no model, where the two differ). Both copies have the cluster of the
-    row, so their common noise is counted as common, and contexts keep their weights. A (k + 1)-th column of influence
-    values would give the same numbers up to rounding, but not to the last bit.
-    """
-    count, rows = len(net.models), np.arange(len(net.q))
-    on_policy = np.where(policy_model == net.model, count, UNKNOWN_MODEL)
-    q = np.column_stack([net.q, net.q[rows, policy_model]])
-    twice = replace(
-        net.take(np.tile(rows, 2)),
-        models=(*net.models, POLICY),
-        q=np.vstack([q, q]),
-        model=np.concatenate([net.model, on_policy]),
-    )
-    return tuned_doubly_robust(twice)
+def _verdict(gain: _Gain, bound: float, achievable_gain_bound: float, min_gain: float) -> RoutingVerdict:
+    if bound > 0:
+        return "route"
+    return "one model" if max(gain.high, achievable_gain_bound) < min_gain else "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,69 +123,85 @@ class _Gain:
     high: float
 
 
-def _smallest(gains: list[_Gain]) -> _Gain:
-    estimate = min((gain.estimate for gain in gains if not np.isnan(gain.estimate)), default=float("nan"))
-    return _Gain(estimate, min(gain.low for gain in gains), max(min(gain.high for gain in gains), 0.0))
+def _gain_over(
+    reference: IntArray, data: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float
+) -> _Gain:
+    """Gain over the model of ``reference`` (n,), estimated on the contexts for which the policy picks another.
 
-
-def _gain_over(b: int, net: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float) -> _Gain:
-    """Gain over model ``b``, estimated on the contexts for which the policy picks another model.
-
-        V(policy) - mu(b) = s * D,      s = share of those contexts,  D = mean difference on them
+        V(policy) - V(reference) = s * D,      s = share of those contexts,  D = mean difference on them
         se^2 = s^2 se(D)^2 + (D^2 + se(D)^2) se(s)^2
 
     On all other contexts the difference is zero. Restricting the rows shows how few of them there are.
     """
-    differs = policy_model != b
-    weight = net.weight / net.weight.mean()
-    share = float(np.mean(weight * differs))
-    z, bonferroni_z = two_sided_z(level), float(-ndtri((1 - level) / 2 / len(net.models)))
-    # A difference is at most one outcome plus the difference in cost, and zero where the policy picks b.
-    max_share = _wilson_upper_bound(share, net, z)
-    floor, ceiling = -max_share * (1 + float(cost.max() - cost[b])), max_share * (1 + float(cost[b] - cost.min()))
+    differs = policy_model != reference
+    weight = data.weight / data.weight.mean()
+    share, z = float(np.mean(weight * differs)), two_sided_z(level)
+    # A difference is at most one outcome plus the difference in cost, and zero where the two agree.
+    max_share, cost_range = _wilson_upper_bound(share, data, z), float(np.ptp(cost))
+    widest = max_share * (1 + cost_range)
     if share == 0:
-        return _Gain(0.0, floor, ceiling)
-    values = _values_where_policy_differs(b, net.take(differs), policy_model[differs])
+        return _Gain(0.0, -widest, widest)
+    rows, own_weight = data.take(differs), weight[differs]
+    values = _values_where_policy_differs(rows, policy_model[differs], reference[differs])
     if values is None or not np.isfinite(values.standard_error).all():
-        return _Gain(float("nan"), floor, ceiling)
-    share_variance = cluster_covariance((weight * (differs - share))[:, None], net.cluster)[0, 0]
-    share_standard_error = float(np.sqrt(share_variance))
+        return _Gain(float("nan"), -widest, widest)
+    extra_cost = cost[policy_model[differs]] - cost[reference[differs]]
+    mean_cost = float(np.average(extra_cost, weights=own_weight))
+    cost_influence = own_weight / own_weight.mean() * (extra_cost - mean_cost)
+    cost_variance = cluster_covariance(cost_influence[:, None], rows.cluster)
+    share_variance = cluster_covariance((weight * (differs - share))[:, None], data.cluster)
     pair = differences(values.estimate, values.covariance, values.df_or_inf)
-    difference, standard_error, df = pair.difference[0, 1], pair.standard_error[0, 1], pair.df[0:1, 1]
-    total = float(np.hypot(share * standard_error, np.hypot(difference, standard_error) * share_standard_error))
-    below, above = (float(t_quantile_at_z(quantile, df)[0]) * total for quantile in (z, bonferroni_z))
-    gain = share * float(difference)
-    return _Gain(gain, float(np.clip(gain - below, floor, ceiling)), float(np.clip(gain + above, floor, ceiling)))
+    difference, df = float(pair.difference[0, 1]) - mean_cost, pair.df[0:1, 1]
+    standard_error = float(np.hypot(pair.standard_error[0, 1], np.sqrt(cost_variance[0, 0])))
+    total = np.hypot(share * standard_error, np.hypot(difference, standard_error) * np.sqrt(share_variance[0, 0]))
+    half_width = float(t_quantile_at_z(z, df)[0] * total)
+    gain = float(np.clip(share * difference, -widest, widest))
+    return _Gain(gain, max(gain - half_width, -widest), min(gain + half_width, widest))
 
 
-def _values_where_policy_differs(b: int, net: ScoredExperiment, policy_model: IntArray) -> Values | None:
-    """Values of the policy and of model ``b`` on rows where the policy picks another; None for a single cluster."""
-    if net.n_clusters < MIN_ROWS_PER_MODEL:
+def _values_where_policy_differs(data: ScoredExperiment, policy_model: IntArray, reference: IntArray) -> Values | None:
+    """Values of policy and reference on rows where they pick different models; None for a single cluster."""
+    if data.n_clusters < MIN_ROWS_PER_MODEL:
         return None
-    code = np.where(net.model == policy_model, 0, np.where(net.model == b, 1, UNKNOWN_MODEL))
-    q = np.column_stack([net.q[np.arange(len(net.q)), policy_model], net.q[:, b]])
-    return tuned_doubly_robust(replace(net, models=(POLICY, net.models[b]), q=q, model=code))
+    code = np.where(data.model == policy_model, 0, np.where(data.model == reference, 1, UNKNOWN_MODEL))
+    return tuned_doubly_robust(_as_models(data, ("policy", "reference"), (policy_model, reference), code))
 
 
-def _plug_in_gain(net: ScoredExperiment) -> float:
+def _as_models(
+    data: ScoredExperiment, names: tuple[str, ...], policies: tuple[IntArray, ...], code: IntArray
+) -> ScoredExperiment:
+    """The experiment with policies in place of models; ``code`` (n,) is the policy that each row's model follows.
+
+    The prediction of a row is the q that the policy saw, not the reward of the row's own output: a policy picks models
+    whose replayed outputs happen to look good, and only the same q has the same excess.
+    """
+    row = np.arange(len(data.q))
+    q = np.column_stack([data.q[row, policy] for policy in policies])
+    own = np.where(code == UNKNOWN_MODEL, 0, code)
+    return replace(data, models=names, q=q, prediction=q[row, own], model=code)
+
+
+def _policy_value(
+    data: ScoredExperiment, policy_model: IntArray, mean_cost: float, level: float
+) -> tuple[float, float, float]:
+    """Value of the policy and its interval, net of its mean cost."""
+    on_policy = np.where(policy_model == data.model, 0, UNKNOWN_MODEL)
+    values = tuned_doubly_robust(_as_models(data, ("policy",), (policy_model,), on_policy))
+    low, high = values.interval(level)[0]
+    return float(values.estimate[0]) - mean_cost, float(low) - mean_cost, float(high) - mean_cost
+
+
+def _plug_in_gain(net_q: FloatArray, weight: FloatArray) -> float:
     """Gain of the best model of every context over the best model on average, by the reward itself."""
-    per_context = np.average(net.q.max(axis=1), weights=net.weight)
-    return float(per_context - np.average(net.q, axis=0, weights=net.weight).max())
+    per_context = np.average(net_q.max(axis=1), weights=weight)
+    return float(per_context - np.average(net_q, axis=0, weights=weight).max())
 
 
 def _wilson_upper_bound(share: float, data: ScoredExperiment, z: float) -> float:
     """Wilson's upper bound of a share, positive even for a share of zero; n is the effective number of clusters."""
-    weight = np.bincount(np.unique(data.cluster, return_inverse=True)[1], weights=data.weight)
-    n = float(weight.sum() ** 2 / (weight**2).sum())
+    clusters = Clusters.from_codes(data.cluster, len(data.q))
+    weights = (way.sums(data.weight[:, None]) for way in clusters.counted)
+    n = min(float(weight.sum() ** 2 / (weight**2).sum()) for weight in weights)
     center = share + z**2 / (2 * n)
     half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return float(min((center + half_width) / (1 + z**2 / n), 1.0))
-
-
-def _value_interval(values: Values, mean_cost: float, level: float) -> tuple[float, float]:
-    """Interval of the policy's value, inside [0, 1] less the mean cost."""
-    value, half_width = float(values.estimate[-1]), float(values.half_width(level)[-1])
-    low, high = -mean_cost, 1.0 - mean_cost
-    if not np.isfinite(half_width) or np.isnan(value):
-        return low, high
-    return float(np.clip(value - half_width, low, high)), float(np.clip(value + half_width, low, high))

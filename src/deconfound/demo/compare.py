@@ -26,17 +26,20 @@ class Estimate:
     true_rank: int  # of that model; 1 is the best
     rivals: tuple[str, ...]  # other models that may be the best at the confidence level
     rmse: float  # over all models
+    covered: int  # intervals that contain the true value
 
     @classmethod
     def from_values(cls, values: Values, truth: Mapping[str, float], level: float) -> Self:
         """Compare with the true values by model name."""
-        best = values.ranking()[0]
+        best, true_values = values.ranking()[0], np.array([truth[name] for name in values.models])
+        low, high = values.interval(level).T
         return cls(
             values=values,
             best=best,
             true_rank=1 + sum(value > truth[best] for value in truth.values()),
             rivals=tuple(name for name in values.best_set(level) if name != best),
-            rmse=rmse(values.estimate, np.array([truth[name] for name in values.models])),
+            rmse=rmse(values.estimate, true_values),
+            covered=int(((low <= true_values) & (true_values <= high)).sum()),
         )
 
 
@@ -63,10 +66,13 @@ class TruthComparison:
 
 def comparison_text(comparison: TruthComparison) -> str:
     """Three sentences and a table with one row per model."""
+    level = format_percent(comparison.level)
+    count = f"{comparison.evaluation.covered} of {len(comparison.truth)}"
     legend = (
-        f"In brackets: {format_percent(comparison.level)} intervals. RMSE: root mean squared error over the models."
+        f"{count} intervals of log + experiment + replay contain the true value; {level} do on average.\n"
+        f"In brackets: {level} intervals. RMSE: typical error of a value (root mean square over the models)."
     )
-    return "\n\n".join([wrap(_narrative(comparison)), _table(comparison), legend])
+    return "\n\n".join([wrap(_narrative(comparison)), _table(comparison), wrap(legend)])
 
 
 def _narrative(comparison: TruthComparison) -> str:

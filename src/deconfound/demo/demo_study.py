@@ -70,13 +70,6 @@ class Demo:
         """True value by model name."""
         return dict(zip(self.models, (float(value) for value in self.value), strict=True))
 
-    @property
-    def log_mean(self) -> FloatArray:
-        """Mean logged outcome of each model (k,)."""
-        model = np.array(self.log["model"].to_pylist())
-        outcome = self.log["outcome"].to_numpy()
-        return np.array([outcome[model == name].mean() for name in self.models])
-
     def true_reward(self, table: pa.Table) -> FloatArray:
         """True reward r*(x, m) of each row (n,), a function of its context and output alone."""
         contexts = table["context"].to_pylist()

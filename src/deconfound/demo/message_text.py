@@ -121,12 +121,12 @@ def _story(message: Message, sampler: TextSampler) -> list[str]:
     first, *others = message.problems
     more = [sampler.pick(MORE_COMPLAINTS).format(problem=problem) for problem in others]
     terms = _terms(message, sampler)
-    if sampler.chance(0.4):
+    if sampler.bernoulli(0.4):
         return [f"My {message.product} {first}.", *more, *_afterthought(message, terms)]
     complaint = sampler.pick(COMPLAINTS).format(problem=first)
     lead = (
         f"I {bought} {with_article(message.product)}"
-        if sampler.chance(0.6)
+        if sampler.bernoulli(0.6)
         else f"It is about the {message.product} I {bought}"
     )
     return [f"{lead}{terms}.", complaint, *more]

@@ -38,16 +38,16 @@ def sample_message(sampler: TextSampler) -> Message:
     return Message(
         name=f"{sampler.pick(FIRST_NAMES)} {sampler.pick(SURNAMES)}",
         product=sampler.pick(trade.products),
-        problems=tuple(sampler.sample(trade.problems, 2 if sampler.chance(0.35) else 1)),
-        reference=sample_reference(sampler) if sampler.chance(0.85) else "",
-        date=sample_date(sampler) if sampler.chance(0.75) else "",
-        amount=sample_amount(sampler) if sampler.chance(0.55) else "",
+        problems=tuple(sampler.sample(trade.problems, 2 if sampler.bernoulli(0.35) else 1)),
+        reference=sample_reference(sampler) if sampler.bernoulli(0.85) else "",
+        date=sample_date(sampler) if sampler.bernoulli(0.75) else "",
+        amount=sample_amount(sampler) if sampler.bernoulli(0.55) else "",
         tried=tuple(sampler.sample(trade.tried, int(sampler.roll() * 2.6))),
-        impact=sampler.pick(trade.impacts) if sampler.chance(0.55) else "",
-        history=sampler.pick(HISTORIES) if sampler.chance(0.45) else "",
-        asks=tuple(sampler.sample(trade.asks, 2 if sampler.chance(0.35) else 1)),
-        deadline=sampler.pick(DEADLINES) if sampler.chance(0.5) else "",
-        contact=sampler.pick(CONTACTS) if sampler.chance(0.4) else "",
+        impact=sampler.pick(trade.impacts) if sampler.bernoulli(0.55) else "",
+        history=sampler.pick(HISTORIES) if sampler.bernoulli(0.45) else "",
+        asks=tuple(sampler.sample(trade.asks, 2 if sampler.bernoulli(0.35) else 1)),
+        deadline=sampler.pick(DEADLINES) if sampler.bernoulli(0.5) else "",
+        contact=sampler.pick(CONTACTS) if sampler.bernoulli(0.4) else "",
     )
 
 

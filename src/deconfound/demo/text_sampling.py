@@ -25,7 +25,7 @@ class TextSampler:
             self._pool = self._rng.random(BLOCK).tolist()
         return self._pool.pop()
 
-    def chance(self, probability: float) -> bool:
+    def bernoulli(self, probability: float) -> bool:
         """True with this probability."""
         return self.roll() < probability
 

@@ -27,7 +27,7 @@ def omit_facts(message: Message, attention: float, sampler: TextSampler) -> Mess
     """Drop each fact with probability ``1 - attention``; product, name and main problem always remain."""
 
     def retain(fact: str) -> str:
-        return fact if sampler.chance(attention) else ""
+        return fact if sampler.bernoulli(attention) else ""
 
     return message._replace(
         problems=(message.problems[0], *sampler.keep(message.problems[1:], attention)),
@@ -51,7 +51,7 @@ def aspen(message: Message, sampler: TextSampler) -> str:
     if facts.reference:
         line += f" ({facts.reference})"
     # A one-line note usually includes the request, even if it omits other facts.
-    ask = message.asks[0] if sampler.chance(0.8) else ""
+    ask = message.asks[0] if sampler.bernoulli(0.8) else ""
     return line + (f"; wants {_append(ask, facts.deadline)}." if ask else ".")
 
 
@@ -78,7 +78,7 @@ def birch(message: Message, sampler: TextSampler) -> str:
     parts.append(_verbose_request(facts))
     again = sampler.pick(("To sum up once more", "In other words", "To repeat the essential points"))
     parts.append(f"{again}, the {facts.product} {_join(facts.problems)}, and this is the reason for the message.")
-    if facts.asks and sampler.chance(0.5):
+    if facts.asks and sampler.bernoulli(0.5):
         parts.append(f"Again, what the customer would like to receive is {_join(facts.asks, 'or')}.")
     return " ".join(parts)
 
@@ -144,7 +144,7 @@ def oak(message: Message, sampler: TextSampler) -> str:
         ("Deadline", facts.deadline),
         ("Contact", facts.contact),
     )
-    blank = sampler.chance(0.3)
+    blank = sampler.bernoulli(0.3)
     lines = [f"{label}: {text or 'not stated'}" for label, text in fields if text or blank]
     return "\n".join(lines)
 
@@ -154,9 +154,9 @@ WRITERS: dict[str, Writer] = {"aspen": aspen, "birch": birch, "cedar": cedar, "f
 
 def _alter_details(message: Message, sampler: TextSampler) -> Message:
     return message._replace(
-        reference=sample_reference(sampler) if message.reference and sampler.chance(0.2) else message.reference,
-        amount=sample_amount(sampler) if message.amount and sampler.chance(0.2) else message.amount,
-        date=sample_date(sampler) if sampler.chance(0.25) else message.date,
+        reference=sample_reference(sampler) if message.reference and sampler.bernoulli(0.2) else message.reference,
+        amount=sample_amount(sampler) if message.amount and sampler.bernoulli(0.2) else message.amount,
+        date=sample_date(sampler) if sampler.bernoulli(0.25) else message.date,
     )
 
 

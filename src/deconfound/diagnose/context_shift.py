@@ -24,7 +24,8 @@ from deconfound.diagnose.thresholds import (
     WARN_EFFECTIVE_SHARE,
     WARN_TARGET_OUTSIDE,
 )
-from deconfound.diagnose.two_sample_test import TwoSampleData, TwoSampleResult, subsample_strata, two_sample_test
+from deconfound.diagnose.two_sample_data import TwoSampleData, subsample_strata
+from deconfound.diagnose.two_sample_test import TwoSampleResult, two_sample_test
 from deconfound.errors import AssumptionError
 from deconfound.features.context_features import (
     ContextTable,

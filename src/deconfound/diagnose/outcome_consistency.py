@@ -8,48 +8,32 @@ explanations too, and warn at most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from scipy import stats
 
-from deconfound.data import Study, Table
+from deconfound.data import Study
 from deconfound.data.encode import encode
 from deconfound.design import DenseMatrix, FloatArray, IntArray
+from deconfound.diagnose.association import within_model_association
 from deconfound.diagnose.multiplicity import PendingFinding
-from deconfound.diagnose.permutation_tests import (
-    LeaveOneOutRidge,
-    PredictionTest,
-    center_within,
-    cluster_of_row,
-    cosine_basis,
-    permute_or_flip,
-    prediction_test,
-    sample_clusters,
-    sign_flip_test,
-    time_quantile,
-    within_model_association,
-)
+from deconfound.diagnose.outcome_drift import check_drift
+from deconfound.diagnose.outcome_matching import check_matching
+from deconfound.diagnose.permutation_tests import center_within
 from deconfound.diagnose.thresholds import (
     MAX_CONFOUNDING_RATIO,
     MAX_DISCRETE_VALUES,
-    MIN_CLUSTERS,
-    MIN_EXACT_MATCHES,
     MIN_OUTCOME_ROWS,
     MIN_ROWS_PER_VALUE,
     SHARE_LIMIT_P,
 )
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding, Verdict
+from deconfound.findings import Finding
 from deconfound.linalg import ridge
 
-VALUES, DIRECTION, MATCHING, LEVEL = "outcome values", "outcome direction", "matching outputs", "matching level"
+VALUES, DIRECTION = "outcome values", "outcome direction"
 REWARD_PENALTY = 1e-2  # of n: enough to stabilize collinear statistics
-TIME_PENALTY = 1e-3  # of n: the cosines are orthogonal and need next to none
-MAX_TESTED_ROWS = 5_000  # of the test for drift; of more, whole clusters are sampled
 
 
 # --- details of the findings ---
@@ -85,48 +69,6 @@ class DirectionUntested:
 
     rows: int
     minimum: int
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingOutputs:
-    """Correlation of log and experiment outcomes over rows that share ``matched_on``, within models."""
-
-    rows: int
-    matched_on: str
-    correlation: float
-
-
-@dataclass(frozen=True, slots=True)
-class MatchingLevel:
-    """Mean difference, experiment minus log, over rows that share ``matched_on``."""
-
-    rows: int
-    matched_on: str
-    difference: float
-
-
-@dataclass(frozen=True, slots=True)
-class TooFewMatches:
-    """Too few experiment rows whose context and output, or context and model, also occur in the log."""
-
-    rows: int
-    minimum: int
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeDrift:
-    """Change of the mean outcome within models, from the first half of the time to the second."""
-
-    table: str
-    mean_shift: float
-
-
-@dataclass(frozen=True, slots=True)
-class DriftUntested:
-    """No time column, or too few rows, clusters or distinct times to detect a drift."""
-
-    source: str
-    has_time: bool
 
 
 # --- the checks ---
@@ -173,49 +115,6 @@ def check_direction(study: Study, arrays: StudyArrays, seed: int, level: float) 
         worst="warn",
         otherwise="pass" if confirmed else "cannot tell",
     )
-
-
-def check_matching(study: Study, seed: int, level: float) -> tuple[Finding | PendingFinding, ...]:
-    """Log against experiment where both rated the same thing: the sign of the association, and the level.
-
-    The level is reported and never warns: confounding alone moves it in studies that violate no assumption.
-    """
-    pairs = match_rows(study)
-    if pairs is None or len(pairs.experiment) < MIN_OUTCOME_ROWS:
-        rows = 0 if pairs is None else len(pairs.experiment)
-        return (Finding(MATCHING, "cannot tell", TooFewMatches(rows, MIN_OUTCOME_ROWS), "A3"),)
-    rows, matched_on = len(pairs.experiment), pairs.matched_on
-    association = within_model_association(pairs.log, pairs.experiment, pairs.model, pairs.cluster, seed)
-    sign = PendingFinding(
-        MATCHING,
-        "A3",
-        MatchingOutputs(rows, matched_on, association.correlation),
-        association.correlation,
-        association.negative_p_value,
-        worst="warn",
-    )
-    test = sign_flip_test(pairs.experiment - pairs.log, pairs.cluster, seed)
-    details = MatchingLevel(rows, matched_on, test.mean)
-    verdict: Verdict = "pass" if test.p_value >= 1.0 - level else "cannot tell"
-    return sign, Finding(LEVEL, verdict, details, "A3", test.mean, test.p_value)
-
-
-def check_drift(table: Table, seed: int) -> Finding | PendingFinding:
-    """Whether outcomes of the same model changed over time."""
-    name = f"outcome over time ({table.role})"
-    if "time" not in table.arrow.column_names:
-        return Finding(name, "cannot tell", DriftUntested(table.source, has_time=False), "A3")
-    _, model = encode(table.arrow["model"], None)
-    cluster = cluster_of_row(table.arrow)
-    rows = sample_clusters(cluster, MAX_TESTED_ROWS, np.random.default_rng(seed))
-    outcome, time = (table.arrow[column].to_numpy()[rows] for column in ("outcome", "time"))
-    model, cluster = model[rows], cluster[rows]
-    if len(rows) < MIN_OUTCOME_ROWS or len(np.unique(cluster)) < MIN_CLUSTERS or len(np.unique(time)) < 2:
-        return Finding(name, "cannot tell", DriftUntested(table.source, has_time=True), "A3")
-    test = drift_test(outcome, time, model, cluster, seed)
-    early, residual = time_quantile(time) < 0.5, center_within(outcome[:, None], model)[:, 0]
-    mean_shift = float(residual[~early].mean() - residual[early].mean())
-    return PendingFinding(name, "A3", OutcomeDrift(table.role, mean_shift), test.statistic, test.p_value, worst="warn")
 
 
 # --- values ---
@@ -265,61 +164,3 @@ def transferred_prediction(
         DenseMatrix(centered), center_within(outcome[:, None], model)[:, 0], REWARD_PENALTY * len(outcome)
     ).coef
     return np.asarray(others @ coef)
-
-
-# --- matching rows ---
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedRows:
-    """Outcomes of the experiment beside the log's mean outcome of the same thing."""
-
-    matched_on: str
-    experiment: FloatArray  # (m,)
-    log: FloatArray  # (m,)
-    model: IntArray  # (m,)
-    cluster: IntArray  # (m,)
-
-
-def match_rows(study: Study) -> MatchedRows | None:
-    """Match rows by context and output, or by context and model where too few outputs recur; None without any."""
-    context = "context" if study.has_text else "context_id"
-    keys = [("context and output", (context, "output"))] if study.has_text else []
-    keys.append(("context and model", (context, "model")))
-    log = study.log.arrow
-    log = log.filter(pc.is_in(log[context], value_set=pc.unique(study.experiment.arrow[context])))
-    best: MatchedRows | None = None
-    for matched_on, columns in keys:
-        matched = _match(study.experiment.arrow, log, matched_on, columns)
-        if best is None or len(best.log) < MIN_EXACT_MATCHES <= len(matched.log):
-            best = matched
-    return best if best is not None and len(best.log) else None
-
-
-def _match(experiment: pa.Table, log: pa.Table, matched_on: str, columns: tuple[str, ...]) -> MatchedRows:
-    sums: dict[tuple[str, ...], list[float]] = {}
-    for key, outcome in zip(row_keys(log, columns), log["outcome"].to_pylist(), strict=True):
-        total = sums.setdefault(key, [0.0, 0.0])
-        total[0] += outcome
-        total[1] += 1.0
-    matches = [(row, sums[key]) for row, key in enumerate(row_keys(experiment, columns)) if key in sums]
-    rows = np.array([row for row, _ in matches], dtype=np.int64)
-    _, model = encode(experiment["model"], None)
-    mean = np.array([total / count for _, (total, count) in matches], dtype=np.float64)
-    outcome = experiment["outcome"].to_numpy()[rows]
-    return MatchedRows(matched_on, outcome, mean, model[rows], cluster_of_row(experiment)[rows])
-
-
-def row_keys(table: pa.Table, columns: Iterable[str]) -> Iterable[tuple[str, ...]]:
-    """Each row's values of some columns."""
-    return zip(*(table[name].to_pylist() for name in columns), strict=True)
-
-
-# --- drift ---
-
-
-def drift_test(outcome: FloatArray, time: FloatArray, model: IntArray, cluster: IntArray, seed: int) -> PredictionTest:
-    """Test that time predicts the outcome within models."""
-    target = center_within(outcome[:, None], model)
-    time_ridge = LeaveOneOutRidge.fit(center_within(cosine_basis(time), model), TIME_PENALTY * len(time))
-    return prediction_test([time_ridge], target, permute_or_flip(target, model, cluster), np.random.default_rng(seed))

@@ -1,4 +1,4 @@
-"""Permutation and sign-flip tests that features predict a target, or that two ratings of the same rows agree.
+"""Permutation tests that features predict a target, and what other tests share with them.
 
 Prediction is leave-one-out ridge in closed form. With H = Z (Z'Z + penalty I)^-1 Z' and h its diagonal, row i is
 predicted from all others by ((H r)_i - h_i r_i) / (1 - h_i): linear in the target r, so that a thousand resampled
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from scipy import linalg, stats
+from scipy import linalg
 
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
@@ -31,23 +31,6 @@ class PredictionTest:
     """Whether features predict a target better than resampled targets."""
 
     statistic: float  # standard deviations above the mean of the resamples
-    p_value: float
-
-
-@dataclass(frozen=True, slots=True)
-class Association:
-    """Correlation of two ratings within models, with one-sided p-values."""
-
-    correlation: float
-    negative_p_value: float
-    positive_p_value: float
-
-
-@dataclass(frozen=True, slots=True)
-class MeanDifference:
-    """Mean difference of paired ratings, with a two-sided p-value."""
-
-    mean: float
     p_value: float
 
 
@@ -107,35 +90,6 @@ def prediction_test(
     return PredictionTest(float(largest[0]), float((largest >= largest[0] - TIE_RTOL).mean()))
 
 
-def within_model_association(
-    prediction: FloatArray, outcome: FloatArray, model: IntArray, cluster: IntArray, seed: int
-) -> Association:
-    """Correlation of prediction and outcome within models, against resampled outcomes."""
-    x, y = center_within(prediction[:, None], model), center_within(outcome[:, None], model)
-    scale = float(np.sqrt((x**2).sum() * (y**2).sum()))
-    if scale <= 0.0:
-        return Association(0.0, 1.0, 1.0)
-    sums = _resampled_sums(x[:, 0], y, permute_or_flip(y, model, cluster), np.random.default_rng(seed))
-    observed, tie = float(y[:, 0] @ x[:, 0]), TIE_RTOL * scale
-    low, high = (sums <= observed + tie).sum(), (sums >= observed - tie).sum()
-    return Association(observed / scale, float(1 + low) / (1 + RESAMPLES), float(1 + high) / (1 + RESAMPLES))
-
-
-def sign_flip_test(difference: FloatArray, cluster: IntArray, seed: int) -> MeanDifference:
-    """Test that the mean difference is zero, by flipping the signs of whole clusters."""
-    target, ones = difference[:, None], np.ones(len(difference))
-    sums = np.abs(_resampled_sums(ones, target, flip_clusters(target, cluster), np.random.default_rng(seed)))
-    observed, tie = abs(float(difference.sum())), TIE_RTOL * float(np.abs(difference).sum())
-    return MeanDifference(float(difference.mean()), float(1 + (sums >= observed - tie).sum()) / (1 + RESAMPLES))
-
-
-def _resampled_sums(weight: FloatArray, target: FloatArray, resample: Resample, rng: np.random.Generator) -> FloatArray:
-    """Sum of weight (n,) times target (n, 1) for each resampled target."""
-    size = max(1, CHUNK // target.size)
-    counts = [size] * (RESAMPLES // size) + [RESAMPLES % size] * (RESAMPLES % size > 0)
-    return np.concatenate([resample(rng, count)[0] @ weight for count in counts])
-
-
 # --- resampling schemes ---
 
 
@@ -152,37 +106,15 @@ def permute_within(target: FloatArray, strata: IntArray) -> Resample:
     return resample
 
 
-def flip_clusters(target: FloatArray, cluster: IntArray) -> Resample:
-    """Flip the signs of whole clusters: valid for many clusters of mean zero, whatever their variances."""
-    _, code = np.unique(cluster, return_inverse=True)
-    size = int(code.max()) + 1
-
-    def resample(rng: np.random.Generator, count: int) -> FloatArray:
-        signs = 1.0 - 2.0 * rng.integers(0, 2, (count, size))
-        return np.asarray(target.T[:, None, :] * signs[:, code])
-
-    return resample
-
-
-def permute_or_flip(target: FloatArray, strata: IntArray, cluster: IntArray) -> Resample:
-    """Permute rows that are clusters of their own; flip whole clusters where rows share one.
-
-    Centering within strata took some of the target's variance, which flips need back.
-    """
-    if len(np.unique(cluster)) == len(cluster):
-        return permute_within(target, strata)
-    df = max(len(target) - len(np.unique(strata)), 1)
-    return flip_clusters(target * np.sqrt(len(target) / df), cluster)
-
-
 # --- columns for the tests ---
 
 
-def center_within(values: FloatArray, strata: IntArray) -> FloatArray:
-    """Columns (n, m) minus their mean in each stratum."""
+def center_within(values: FloatArray, strata: IntArray, weight: FloatArray | None = None) -> FloatArray:
+    """Columns (n, m) minus their mean in each stratum, weighted where weights (n,) are given."""
     _, code = np.unique(strata, return_inverse=True)
-    count = np.bincount(code)
-    means = np.column_stack([np.bincount(code, weights=column) / count for column in values.T])
+    weight = np.ones(len(code)) if weight is None else weight
+    total = np.bincount(code, weights=weight)
+    means = np.column_stack([np.bincount(code, weights=weight * column) / total for column in values.T])
     return np.asarray(values - means[code])
 
 
@@ -199,12 +131,18 @@ def sample_clusters(cluster: IntArray, max_rows: int, rng: np.random.Generator) 
     return np.flatnonzero(turn <= np.sort(turn)[max_rows - 1])
 
 
-def time_quantile(time: FloatArray) -> FloatArray:
-    """Each row's rank in time, between 0 and 1; equal times share one. Only the order counts, so any unit will do."""
-    return np.asarray((stats.rankdata(time) - 0.5) / len(time))
+def time_quantile(time: FloatArray, weight: FloatArray | None = None) -> FloatArray:
+    """Each row's rank in time, between 0 and 1; equal times share one. Only the order counts, so any unit will do.
+
+    With weights (n,) it is the weight of the earlier rows instead of their number.
+    """
+    weight = np.ones(len(time)) if weight is None else weight
+    _, code = np.unique(time, return_inverse=True)
+    total = np.bincount(code, weights=weight)
+    return np.asarray((np.cumsum(total) - total / 2)[code] / weight.sum())
 
 
-def cosine_basis(time: FloatArray) -> FloatArray:
+def cosine_basis(time: FloatArray, weight: FloatArray | None = None) -> FloatArray:
     """Half and whole cosines of the time quantile (n, COSINES), each of mean square one for evenly spaced rows."""
     half_turns = np.arange(1, COSINES + 1)
-    return np.asarray(np.sqrt(2.0) * np.cos(np.pi * time_quantile(time)[:, None] * half_turns))
+    return np.asarray(np.sqrt(2.0) * np.cos(np.pi * time_quantile(time, weight)[:, None] * half_turns))

@@ -15,7 +15,8 @@ from deconfound.diagnose.thresholds import (
     SUPPORT_QUANTILE,
     WARN_OUTSIDE_SUPPORT,
 )
-from deconfound.diagnose.two_sample_test import TwoSampleData, TwoSampleResult, subsample_strata, two_sample_test
+from deconfound.diagnose.two_sample_data import TwoSampleData, subsample_strata
+from deconfound.diagnose.two_sample_test import TwoSampleResult, two_sample_test
 from deconfound.features import FeatureBlocks
 from deconfound.features.context_features import nearest_distance, rehash
 from deconfound.features.study_arrays import StudyArrays
@@ -41,7 +42,8 @@ class TooFewCells:
 class OutputDifference:
     """A two-sample test of replayed outputs against those of another source, within cells of context and model.
 
-    ``models`` are those that differ by themselves, with the AUC of each.
+    ``models`` are those that differ by themselves, with the AUC of each. Of the experiment, ``repeated_rows`` have the
+    context, model and output of an earlier row: copies, retries or cached outputs. One row per cell is compared.
     """
 
     other_source: str  # "experiment" or "log"
@@ -49,6 +51,7 @@ class OutputDifference:
     cells: int
     models: tuple[str, ...]
     model_aucs: tuple[float, ...]
+    repeated_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +97,21 @@ def check_replay_fidelity(arrays: StudyArrays, seed: int, level: float) -> tuple
     if result is None:
         fidelity = Finding(FIDELITY, "cannot tell", TooFewCells(MIN_STRATA), "A2")
     else:
-        details = output_difference(result, "experiment", arrays.models, level)
+        rows = arrays.experiment
+        repeated = count_repeated_rows(rows.blocks, rows.context, rows.model)
+        details = output_difference(result, "experiment", arrays.models, level, repeated)
         fidelity = PendingFinding(FIDELITY, "A2", details, result.auc, result.p_value)
     return fidelity, check_support(arrays, seed, level), check_draws(arrays)
 
 
 def output_difference(
-    result: TwoSampleResult, other_source: str, models: tuple[str, ...], level: float
+    result: TwoSampleResult, other_source: str, models: tuple[str, ...], level: float, repeated_rows: int = 0
 ) -> OutputDifference:
     """The comparison with the models that differ by themselves."""
     differing = result.significant_subgroups(level)
     names = tuple(models[subgroup.code] for subgroup in differing)
     aucs = tuple(subgroup.auc for subgroup in differing)
-    return OutputDifference(other_source, result.auc, result.strata, names, aucs)
+    return OutputDifference(other_source, result.auc, result.strata, names, aucs, repeated_rows)
 
 
 def check_support(arrays: StudyArrays, seed: int, level: float) -> Finding | PendingFinding:
@@ -161,11 +166,14 @@ def pair_with_replay(
 ) -> TwoSampleData:
     """Rows of a source (the first group) and replayed draws, one stratum per cell of context and model.
 
-    If the replay runs the same models, a row's output is one more draw of its cell, exchangeable with the others.
+    If the replay runs the same models, a row's output is one more draw of its cell, exchangeable with the others. Of
+    several rows one per cell is taken at random: copies, retries and cached outputs are not draws of their own.
     ``context`` and ``model`` are codes among the replay's, -1 for rows to leave out.
     """
     replay = arrays.replay
-    matched = np.flatnonzero((context >= 0) & (model >= 0) & (model < replay.n_models))
+    matched = np.random.default_rng(seed).permutation(_comparable_rows(context, model, replay.n_models))
+    _, first = np.unique(context[matched] * replay.n_models + model[matched], return_index=True)
+    matched = np.sort(matched[first])
     cell_of_row = context[matched] * replay.n_models + model[matched]
     cell_of_draw = replay.context * replay.n_models + replay.model
     stratum = np.concatenate([cell_of_row, cell_of_draw])
@@ -180,6 +188,17 @@ def pair_with_replay(
         dense = np.vstack([blocks.dense[row_index], replay.blocks.dense[draw_index]])
     stratum, group = stratum[selected], group[selected]
     return TwoSampleData(text, dense, group, stratum, stratum // replay.n_models, stratum % replay.n_models)
+
+
+def count_repeated_rows(blocks: FeatureBlocks, context: IntArray, model: IntArray) -> int:
+    """Rows with the context, model and output of an earlier one."""
+    rows = np.flatnonzero((context >= 0) & (model >= 0))
+    distinct = np.unique(np.stack([blocks.row_index[rows], context[rows], model[rows]]), axis=1)
+    return len(rows) - int(distinct.shape[1])
+
+
+def _comparable_rows(context: IntArray, model: IntArray, n_models: int) -> IntArray:
+    return np.flatnonzero((context >= 0) & (model >= 0) & (model < n_models))
 
 
 # --- support ---

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from deconfound.data import Study, Table, text_ids
 from deconfound.data.encode import encode
-from deconfound.diagnose.outcome_consistency import row_keys
+from deconfound.diagnose.outcome_matching import row_keys
 from deconfound.diagnose.thresholds import (
     FAIL_SHARED_SHARE,
     LEAK_CORRELATION,
@@ -40,11 +40,16 @@ class ConstantOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRows:
-    """Rows that equal an earlier one; ``certain`` where coincidence is excluded."""
+    """Rows that equal an earlier one; ``certain`` where coincidence is excluded.
+
+    ``repeated_cells`` are rows with the cluster, context, model and output of an earlier one, whatever their outcome
+    and time: copies and retries. It is zero where the experiment has no clusters.
+    """
 
     source: str
     rows: int
-    share: float
+    repeated_cells: int
+    total_rows: int
     certain: bool
 
 
@@ -87,7 +92,7 @@ def check_sanity(study: Study) -> tuple[Finding, ...]:
     """Constant outcomes, duplicate rows and contexts, experiment rows in the log, labels that are the outcome."""
     return (
         check_constant_outcomes(study),
-        check_duplicate_rows(study.experiment),
+        check_duplicate_rows(study),
         check_duplicate_contexts(study),
         check_shared_rows(study),
         check_label_leakage(study),
@@ -110,15 +115,17 @@ def check_constant_outcomes(study: Study) -> Finding:
     return Finding(CONSTANT, "pass", ConstantOutcomes(), statistic=0.0)
 
 
-def check_duplicate_rows(experiment: Table) -> Finding:
-    """A row that occurs twice counts twice."""
-    table = experiment.arrow
-    columns = [name for name in table.column_names if name != "context"]
-    duplicates = sum(count - 1 for count in Counter(row_keys(table, columns)).values())
-    share = duplicates / len(experiment)
+def check_duplicate_rows(study: Study) -> Finding:
+    """A row that occurs twice counts twice, and so does a retry by the same user."""
+    experiment, table = study.experiment, study.experiment.arrow
+    rows = _repeats(table, [name for name in table.column_names if name != "context"])
+    repeated_cells = 0
+    if "cluster" in table.column_names:
+        repeated_cells = _repeats(table, ["cluster", "context_id", "model", *_output_columns(study)])
+    share = max(rows, repeated_cells) / len(experiment)
     certain = _distinct_outcomes(experiment) > MAX_DISCRETE_VALUES or "time" in table.column_names
-    details = DuplicateRows(experiment.source, duplicates, share, certain)
-    return Finding(DUPLICATE_ROWS, "warn" if duplicates else "pass", details, statistic=share)
+    details = DuplicateRows(experiment.source, rows, repeated_cells, len(experiment), certain)
+    return Finding(DUPLICATE_ROWS, "warn" if share else "pass", details, statistic=share)
 
 
 def check_duplicate_contexts(study: Study) -> Finding:
@@ -138,8 +145,15 @@ def check_shared_rows(study: Study) -> Finding:
     """Experiment rows in the log would let the reward learn from the outcomes that evaluate it."""
     log, experiment = study.log.arrow, study.experiment.arrow
     context = "context" if study.has_text else "context_id"
-    wanted = (context, "model", *(("output",) if study.has_text else study.feature_names), "outcome", "cluster", "time")
-    columns = [name for name in wanted if name in log.column_names and name in experiment.column_names]
+    compared = (
+        context,
+        "model",
+        *(("output",) if study.has_text else study.feature_names),
+        "outcome",
+        "cluster",
+        "time",
+    )
+    columns = [name for name in compared if name in log.column_names and name in experiment.column_names]
     log = log.filter(pc.is_in(log[context], value_set=pc.unique(experiment[context])))
     log_keys = set(row_keys(log, columns))
     share = float(np.mean([key in log_keys for key in row_keys(experiment, columns)]))
@@ -157,6 +171,15 @@ def check_label_leakage(study: Study) -> Finding:
     largest = max(correlations.values(), default=0.0)
     details = LabelLeakage(tuple(study.label_names), leaking, largest)
     return Finding(LEAKAGE, "fail" if leaking else "pass", details, statistic=largest)
+
+
+def _repeats(table: pa.Table, columns: Sequence[str]) -> int:
+    """Rows that have the values of an earlier one in these columns."""
+    return sum(count - 1 for count in Counter(row_keys(table, columns)).values())
+
+
+def _output_columns(study: Study) -> tuple[str, ...]:
+    return ("output",) if study.has_text else study.feature_names
 
 
 def _is_constant(outcome: Sequence[float]) -> bool:

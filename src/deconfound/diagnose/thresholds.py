@@ -24,7 +24,6 @@ REFINE_BELOW_P = 0.02
 # --- A1: randomization ---
 
 MIN_DRAWS = 10  # assignments below which no pattern could be significant
-MIN_EXPECTED_ROWS = 5.0  # per model; below it the normal approximation for varying propensities is poor
 CLUSTER_DRAW_P = 0.01  # of models repeating within clusters: strict, since below it only one row per cluster is used
 PROPENSITY_ATOL = 0.005  # declared propensities closer than this are equal, up to printed decimals
 

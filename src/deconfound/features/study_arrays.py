@@ -45,14 +45,14 @@ class ExperimentArrays:
     outcome: FloatArray  # (n,)
     model: IntArray  # (n,) into study.models, then study.uncompared_models
     context: IntArray  # (n,) into the replay's contexts
-    cluster: IntArray  # (n,) rows with correlated noise: the given clusters, or else the contexts
+    cluster: IntArray  # (n,) the given clusters, such as users, or else the contexts
     propensity: FloatArray  # (n,) of the assigned model
     fold_group: IntArray  # (n,) rows that share a context or a cluster, as far as folds can respect both
 
     @classmethod
     def from_study(cls, study: Study, featurizer: Featurizer, contexts: tuple[str, ...]) -> ExperimentArrays:
         """Encode the experiment; ``contexts`` are the replay's."""
-        table = _canonical_order(study.experiment.arrow)
+        table = canonical_order(study.experiment.arrow)
         _, model = encode(table["model"], (*study.models, *study.uncompared_models))
         _, context = encode(table["context_id"], contexts)
         cluster = encode(table["cluster"], None)[1] if "cluster" in table.column_names else context
@@ -62,6 +62,11 @@ class ExperimentArrays:
             propensity = np.full(len(model), 1.0 / _n_assignable_models(study))
         outcome, fold_group = table["outcome"].to_numpy(), connected_groups(context, cluster)
         return cls(featurizer.blocks(table), outcome, model, context, cluster, propensity, fold_group)
+
+    @property
+    def noise_clusters(self) -> IntArray:
+        """Clusters and contexts (n, 2): rows that share either have correlated noise."""
+        return np.column_stack([self.cluster, self.context])
 
 
 class ReplayArrays:
@@ -141,7 +146,7 @@ def _n_assignable_models(study: Study) -> int:
     return len(set(study.models) | study.experiment.unique_values("model"))
 
 
-def _canonical_order(table: pa.Table) -> pa.Table:
+def canonical_order(table: pa.Table) -> pa.Table:
     """Rows sorted by content other than the models' names, so that neither file order nor names matter."""
     keys = [name for name in ("context_id", "output", "outcome", "cluster") if name in table.column_names]
     keys += sorted(name for name in table.column_names if name.startswith("feature_"))

@@ -9,7 +9,6 @@ from deconfound.linalg.factorization import (
 )
 from deconfound.linalg.pooled_ridge import PooledRidge, PooledSolution, PooledSystem
 from deconfound.linalg.ridge import Linear, ridge
-from deconfound.threads import one_blas_thread, parallel_map
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -21,7 +20,5 @@ __all__ = [
     "PooledSystem",
     "empty_source",
     "factor",
-    "one_blas_thread",
-    "parallel_map",
     "ridge",
 ]

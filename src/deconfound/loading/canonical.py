@@ -18,16 +18,15 @@ from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
     MAX_EXACT_INTEGER,
-    PROPENSITY_PREFIX,
     Floats,
     is_blank,
     refuse_infinite,
     to_finite_floats,
     to_floats,
-    to_propensity,
     to_strings,
     to_times,
 )
+from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable, row_examples
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
@@ -92,8 +91,10 @@ def canonicalize(
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
     if "draw" in columns:
         converted["draw"] = pa.chunked_array([_convert_draw(columns["draw"], problems)])
-    if texts_valid and any(name == "propensity" or name.startswith(PROPENSITY_PREFIX) for name in columns):
-        converted["propensity"] = pa.chunked_array([to_propensity(columns, converted["model"], problems)])
+    propensities = {name: column for name, column in columns.items() if is_propensity(name)}
+    if texts_valid and propensities:
+        values = to_propensities(propensities, converted["model"], problems)
+        converted |= {name: pa.chunked_array([column]) for name, column in values.items()}
     for name in sorted(columns):
         if name.startswith(("label_", "feature_")):
             kind = name.partition("_")[0]

@@ -38,11 +38,16 @@ ALL_PREFIXES = ("label_", "feature_", "propensity_")
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
-    """Canonical name -> the user's column; ``by_alias`` are those found by an alias, ``unused`` all other columns."""
+    """Canonical name -> the user's column.
+
+    ``by_alias`` are those found by an alias, ``unused`` all other columns, ``missing`` the canonical names that the
+    table needs and lacks.
+    """
 
     columns: dict[str, str]
     by_alias: dict[str, str]
     unused: tuple[str, ...]
+    missing: tuple[str, ...]
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
@@ -82,7 +87,7 @@ class ColumnResolver:
     accept_id_alias: bool
 
     def resolve(self, present: Sequence[str], problems: list[Problem]) -> ColumnMapping:
-        """Assign every column of the table; ambiguous and missing ones are problems."""
+        """Assign every column of the table; ambiguous ones are problems, missing ones are listed."""
         columns = {name: mapped for name, mapped in self.mapping.items() if mapped in present and self._has_role(name)}
         by_alias: dict[str, str] = {}
         for name in COLUMNS_BY_ROLE[self.role]:
@@ -99,9 +104,9 @@ class ColumnResolver:
                     by_alias[name] = matches[0]
         mapped = set(columns.values())
         columns |= {c: c for c in present if c not in mapped and c not in columns and self._has_role_prefix(c)}
-        problems += self._missing_columns(columns, present)
         used = set(columns.values())
-        return ColumnMapping(columns, by_alias, tuple(column for column in present if column not in used))
+        unused = tuple(column for column in present if column not in used)
+        return ColumnMapping(columns, by_alias, unused, self._missing_names(columns, present))
 
     def _has_role(self, name: str) -> bool:
         """Whether a table of this role can have the canonical column."""
@@ -115,25 +120,36 @@ class ColumnResolver:
         what = f"several columns could be the {name}: {join_names(matches)}"
         return Problem(self.source, what, f"Choose one, for example --map {name}={matches[0]}.")
 
-    def _missing_columns(self, columns: Mapping[str, str], present: Sequence[str]) -> list[Problem]:
+    def _missing_names(self, columns: Mapping[str, str], present: Sequence[str]) -> tuple[str, ...]:
         needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]
         if "context" not in columns and "context_id" not in columns:
             needed.append("context")
         if "output" in COLUMNS_BY_ROLE[self.role] and not any(name.startswith("feature_") for name in columns):
             needed.append("output")
         missing = [name for name in needed if name not in columns]
-        return [self._missing(n, present) for n in missing if n in self.mapping or not self._is_ambiguous(n, present)]
+        return tuple(n for n in missing if n in self.mapping or not self._is_ambiguous(n, present))
 
     def _is_ambiguous(self, name: str, present: Sequence[str]) -> bool:
         return len(matching_columns(name, present, accept_id_alias=self.accept_id_alias)) > 1
 
-    def _missing(self, name: str, present: Sequence[str]) -> Problem:
-        mapped = self.mapping.get(name)
-        if mapped:
-            return missing_mapped_column(self.source, name, mapped, present)
-        alternative = " (or context_id)" if name == "context" else " (or feature_* columns)" if name == "output" else ""
-        what = f"there is no column for the {name}{alternative}; the columns are {join_names(present)}"
-        return Problem(self.source, what, _mapping_fix(name, name, present))
+
+def missing_column_problems(
+    missing: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]], mapping: Mapping[str, str]
+) -> list[Problem]:
+    """One problem per missing column, whatever the number of tables that lack it.
+
+    ``missing`` gives the sources that lack a canonical column, ``present`` the columns of each source.
+    """
+    problems = []
+    for name, sources in missing.items():
+        columns = list(dict.fromkeys(column for source in sources for column in present[source]))
+        if name in mapping:
+            problems.append(missing_mapped_column(join_names(sources), name, mapping[name], columns))
+            continue
+        alternative = {"context": " (or context_id)", "output": " (or feature_* columns)"}.get(name, "")
+        what = f"there is no column for the {name}{alternative}; the columns are {join_names(columns)}"
+        problems.append(Problem(join_names(sources), what, _mapping_fix(name, name, columns)))
+    return problems
 
 
 def missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
@@ -142,8 +158,8 @@ def missing_mapped_column(source: str, name: str, column: str, present: Sequence
     return Problem(source, what, _mapping_fix(name, column, present))
 
 
-def _mapping_fix(name: str, wanted: str, present: Sequence[str]) -> str:
-    similar = similar_name(wanted, present)
+def _mapping_fix(name: str, missing: str, present: Sequence[str]) -> str:
+    similar = similar_name(missing, present)
     hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
     return f"Pass --map {name}=COLUMN{hint}."
 

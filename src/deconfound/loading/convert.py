@@ -1,8 +1,7 @@
-"""A user's column -> numbers, strings, times or propensities, with a problem for every value that is none."""
+"""A user's column -> numbers, strings or times, with a problem for every value that is none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
@@ -11,10 +10,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deconfound.data import Mask
-from deconfound.data.encode import UNKNOWN_CODE, encode, encode_by_appearance
+from deconfound.data.encode import UNKNOWN_CODE, encode_by_appearance
 from deconfound.errors import Problem
-from deconfound.formatting import escape_control_characters, join_names, quote
-from deconfound.loading.raw import Column, row_examples
+from deconfound.formatting import quote
+from deconfound.loading.raw import Column
 
 Floats = NDArray[np.float64]
 
@@ -24,13 +23,8 @@ INFINITE_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 BOOLEAN_WORDS = {"true": "1", "false": "0"}
 MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
 SECONDS_PER_MICROSECOND = 1e-6
-PROPENSITY_ATOL = 0.01 + 1e-9  # probabilities printed with two decimals: three times 0.33 are 0.99
-PROPENSITY_PREFIX = "propensity_"
 
 TIME_FIX = "Write ISO times such as 2026-05-01T13:00:00Z, or numbers, in every row, or leave the column out."
-PROPENSITY_FIX = (
-    "Write the probability with which the row's model was assigned, or leave the column out if all were equally likely."
-)
 
 
 # Numbers
@@ -260,73 +254,3 @@ def _parse_datetime(text: str | None) -> datetime | None:
 
 def _seconds(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-# Propensities
-
-
-def to_propensity(columns: Mapping[str, Column], model: pa.ChunkedArray, problems: list[Problem]) -> Floats:
-    """The probability of each row's model, from ``propensity``, from one ``propensity_*`` column per model, or both."""
-    before = len(problems)
-    by_model = {
-        name.removeprefix(PROPENSITY_PREFIX): column
-        for name, column in columns.items()
-        if name.startswith(PROPENSITY_PREFIX)
-    }
-    single = columns.get("propensity")
-    values = None if single is None else _probabilities(single, problems)
-    if by_model:
-        assigned = _assigned_propensity(by_model, model, problems)
-        if single is not None and values is not None and len(problems) == before:
-            differs = np.abs(assigned - values) > PROPENSITY_ATOL
-            if differs.any():
-                description = f"differs from the {PROPENSITY_PREFIX}* column of the row's model"
-                problems.append(single.row_problem(differs, description, "Correct one of the two, or leave one out."))
-        values = assigned if values is None else values
-    if values is None:
-        raise ValueError("no propensity column was given")
-    reported_column = single if single is not None else next(iter(by_model.values()))
-    if len(problems) == before and (values <= 0).any():
-        description = "gives probability 0 to the model that was assigned"
-        fix = "Correct the model or its propensity."
-        problems.append(reported_column.row_problem(values <= 0, description, fix, show_value=False))
-    return values
-
-
-def _probabilities(column: Column, problems: list[Problem]) -> Floats:
-    values = to_finite_floats(column, problems, PROPENSITY_FIX)
-    outside = np.isfinite(values) & ((values < 0) | (values > 1))
-    if outside.any():
-        problems.append(column.row_problem(outside, "is not a probability between 0 and 1", PROPENSITY_FIX))
-    return values
-
-
-def _assigned_propensity(by_model: Mapping[str, Column], model: pa.ChunkedArray, problems: list[Problem]) -> Floats:
-    before = len(problems)
-    names = sorted(by_model)
-    matrix = np.column_stack([_probabilities(by_model[name], problems) for name in names])
-    _, code = encode(model, names)
-    problems += _models_without_propensity(by_model, model, code == UNKNOWN_CODE)
-    if len(problems) > before:
-        return np.full(len(matrix), np.nan)
-    total = matrix.sum(axis=1)
-    wrong_total = np.abs(total - 1) > PROPENSITY_ATOL
-    if wrong_total.any():
-        row = int(wrong_total.argmax())
-        first = by_model[names[0]]
-        what = f"the {PROPENSITY_PREFIX}* columns ({join_names(names)}) sum to {total[row]:.4g}; they must sum to 1"
-        what += row_examples(first.row_numbers, np.flatnonzero(wrong_total))
-        fix = f"Write one {PROPENSITY_PREFIX}* column for each model that could be assigned, and correct the values."
-        problems.append(Problem(first.row_numbers.locate(first.source, row), what, fix))
-    return np.asarray(matrix[np.arange(len(matrix)), code])
-
-
-def _models_without_propensity(by_model: Mapping[str, Column], model: pa.ChunkedArray, lacking: Mask) -> list[Problem]:
-    if not lacking.any():
-        return []
-    row = int(lacking.argmax())
-    first, name = next(iter(by_model.values())), model[row].as_py()
-    column = f"{PROPENSITY_PREFIX}{escape_control_characters(name)}"
-    what = f"model {quote(name)} has no column {column}; there are columns for {join_names(by_model)}"
-    fix = "Add it, or name it with --map propensity_NAME=COLUMN."
-    return [Problem(first.row_numbers.locate(first.source, row), what, fix)]

@@ -7,16 +7,23 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import pyarrow as pa
 
 from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, describe_context, is_in
-from deconfound.errors import DataError, Problem, UsageError
+from deconfound.errors import DataError, Problem, UsageError, merge_problems
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
 from deconfound.loading.canonical import CanonicalTable, OutcomeScale, align_contexts, canonicalize, number_draws
-from deconfound.loading.column_mapping import ColumnResolver, check_mapping, matching_columns, unmatched_mappings
+from deconfound.loading.column_mapping import (
+    ColumnResolver,
+    check_mapping,
+    matching_columns,
+    missing_column_problems,
+    unmatched_mappings,
+)
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import TableLike, read_table, source_name
 
@@ -45,7 +52,7 @@ def load(
     scale = OutcomeScale(outcome_range, drop_missing)
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if len(tables) < len(sources):
-        raise DataError(problems)
+        raise DataError(merge_problems(problems))
     aligned = align_contexts([tables[role] for role in sources], problems)
     numbered = number_draws(aligned[2], problems)
     try:
@@ -59,7 +66,7 @@ def load(
     except DataError as error:
         problems += error.problems
     if problems:
-        raise DataError(problems)
+        raise DataError(merge_problems(problems))
     return study
 
 
@@ -93,11 +100,11 @@ def load_log_and_replay(
     scale = OutcomeScale(outcome_range, drop_missing)
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if problems or len(tables) < len(sources):
-        raise DataError(problems)
+        raise DataError(merge_problems(problems))
     first, second = align_contexts([tables[role] for role in sources], problems)
     second = number_draws(second, problems)
     if problems:
-        raise DataError(problems)
+        raise DataError(merge_problems(problems))
     return _validate(_to_table(Log, first), _to_table(Replay, second), models)
 
 
@@ -110,20 +117,28 @@ def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndR
         log, replay = log.drop_text(), replay.drop_text()
     problems += cross_table.too_few_models(replay, names)
     if problems:
-        raise DataError(problems)
+        raise DataError(merge_problems(problems))
     return LogAndReplay(log, replay.for_models(names), names)
 
 
 def load_replay(
-    source: TableLike, *, columns: Mapping[str, str] | None = None, models: Sequence[str] | None = None
+    source: TableLike,
+    *,
+    columns: Mapping[str, str] | None = None,
+    study_columns: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
 ) -> Replay:
     """Read a replay by itself: the outputs of models on new contexts.
 
-    With ``models``, each of them must be present on every context, and rows of others are left out.
+    ``study_columns`` is the mapping that the study was read with; its entries apply where their column exists and
+    ``columns`` has no other. With ``models``, each of them must be present on every context, and rows of others are
+    left out.
     """
     _check_options(columns or {}, None)
     problems: list[Problem] = []
-    tables = _read_canonical_tables({"replay": source}, columns or {}, OutcomeScale(), problems)
+    tables = _read_canonical_tables(
+        {"replay": source}, columns or {}, OutcomeScale(), problems, default_columns=study_columns or {}
+    )
     if not tables:
         raise DataError(problems)
     aligned = align_contexts([tables["replay"]], problems)
@@ -168,6 +183,7 @@ def load_contexts(source: TableLike, *, columns: Mapping[str, str] | None = None
     problems: list[Problem] = []
     resolver = ColumnResolver("target", raw.source, mapping, accept_id_alias=not _has_text(names, mapping))
     resolved = resolver.resolve(names, problems)
+    problems += missing_column_problems({name: [raw.source] for name in resolved.missing}, {raw.source: names}, mapping)
     table = None if problems else canonicalize(raw, resolved, OutcomeScale(), problems)
     if table is None or problems:
         raise DataError(problems)
@@ -193,23 +209,39 @@ def _same_file_problems(log: TableLike, experiment: TableLike) -> list[Problem]:
 
 
 def _read_canonical_tables(
-    sources: Mapping[str, TableLike], columns: Mapping[str, str], scale: OutcomeScale, problems: list[Problem]
+    sources: Mapping[str, TableLike],
+    columns: Mapping[str, str],
+    scale: OutcomeScale,
+    problems: list[Problem],
+    *,
+    default_columns: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, CanonicalTable]:
-    """Convert every table that can be read; the others only add to ``problems``."""
+    """Convert every table that can be read; the others only add to ``problems``.
+
+    ``default_columns`` are further mappings, ignored where they name no column of any table.
+    """
     raws = _read_raw_tables(sources, problems)
     present = {role: (raw.source, raw.arrow.column_names) for role, raw in raws.items()}
+    existing = {column for _, names in present.values() for column in names}
+    columns = {**{name: column for name, column in default_columns.items() if column in existing}, **columns}
     unmatched = unmatched_mappings(columns, present) if len(raws) == len(sources) else {}
     problems += unmatched.values()
     columns = {name: column for name, column in columns.items() if name not in unmatched}
     accept_id_alias = not all(_has_text(names, columns) for _, names in present.values())
     tables: dict[str, CanonicalTable] = {}
+    missing: dict[str, list[str]] = {}
     for role, raw in raws.items():
         before = len(problems)
         resolver = ColumnResolver(role, raw.source, columns, accept_id_alias)
         mapping = resolver.resolve(raw.arrow.column_names, problems)
-        table = canonicalize(raw, mapping, scale, problems) if len(problems) == before else None
+        for name in mapping.missing:
+            missing.setdefault(name, []).append(raw.source)
+        faultless = len(problems) == before and not mapping.missing
+        table = canonicalize(raw, mapping, scale, problems) if faultless else None
         if table is not None:
             tables[role] = table
+    unexplained = {name: sources for name, sources in missing.items() if name not in unmatched}
+    problems += missing_column_problems(unexplained, dict(present.values()), columns)
     return tables
 
 

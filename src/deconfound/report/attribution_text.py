@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.formatting import join_names
 from deconfound.reward import Attribution
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 
+MODEL_VIEW = FEATURE_VIEWS.index("model")
 MIN_PRINTED_SHARE = 0.005
 """Smaller shares are printed as zero."""
 
@@ -16,15 +16,19 @@ NEGLIGIBLE_LOG_BIAS = 0.03
 
 
 def attribution_paragraph(attribution: Attribution) -> str:
-    """The shares of sources and views, their stability, and the reason for the log's weight."""
+    """The shares of both sources, their stability, and the reason for the log's weight.
+
+    Text and proxies are one share, that of the outputs: both describe what a model wrote.
+    """
     sources = []
     for source, percents in zip(SOURCES, 100 * attribution.shares, strict=True):
-        views = ", ".join(f"{view} {round(share)}" for view, share in zip(FEATURE_VIEWS, percents, strict=True))
-        sources.append(f"{source} {round(percents.sum())} % ({views})")
-    sentences = [f"Sources of the estimated differences between models: {join_names(sources)}."]
+        by_model = percents[MODEL_VIEW]
+        outputs = f"through what the models wrote {round(percents.sum() - by_model)}"
+        sources.append(f"{source} {round(percents.sum())} % ({outputs}, through averages per model {round(by_model)})")
+    sentences = [f"Sources of the estimated differences between models: {'; '.join(sources)}."]
     if np.isfinite(attribution.bootstrap_sd).any():
         max_sd = 100 * float(np.nanmax(attribution.bootstrap_sd))
-        sentences.append(f"Bootstrap SD: at most {max_sd:.0f} points.")
+        sentences.append(f"The shares vary by up to {max_sd:.0f} points (SD) if the experiment is resampled.")
     if (attribution.shares < -MIN_PRINTED_SHARE).any():
         sentences.append("Shares sum to 100; negative ones offset others.")
     return f"{' '.join(sentences)}\n{explain_log_weight(attribution)}"
@@ -34,12 +38,10 @@ def explain_log_weight(attribution: Attribution) -> str:
     """Why the log has the weight it has, in one sentence."""
     sd, variances = f"SD {attribution.log_bias_sd:.2f}", attribution.variance_components
     if attribution.log_bias_sd < NEGLIGIBLE_LOG_BIAS:
-        return f"The log agrees with the experiment where they can be compared (bias {sd}), so the log is pooled."
+        return f"Log and experiment agree where they can be compared (bias {sd}), so the log counts in full."
     if variances.bias_model > variances.bias_proxies + variances.bias_text:
         return (
-            f"The log's bias ({sd}) differs mainly by model, so its per-model averages are down-weighted; "
-            "what it shows about outputs is still used."
+            f"The log's bias ({sd}) differs mainly by model, so its averages per model count less; what it shows about "
+            "outputs is still used."
         )
-    return (
-        f"The log's bias ({sd}) depends on the outputs, so the log is down-weighted and the experiment has more weight."
-    )
+    return f"The log's bias ({sd}) depends on the outputs, so the log counts less and the experiment more."

@@ -1,4 +1,4 @@
-"""All findings of a study, as text and as JSON: failures first, passes last."""
+"""All findings of a study, as text and as JSON: failures first, then passes, then notes on the tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deconfound.diagnose.thresholds import FAIL_P_RATIO
-from deconfound.findings import Finding, Verdict, finding_to_document
+from deconfound.findings import Finding, Notice, Verdict, finding_to_document
 from deconfound.formatting import wrap
 
 SCHEMA = 2
@@ -18,6 +18,7 @@ HEADINGS: dict[Verdict, str] = {
     "cannot tell": "Cannot tell",
     "pass": "Passed",
 }
+NOTES = "Notes"
 ASSUMPTIONS = {
     "A1": "randomization",
     "A2": "replay fidelity",
@@ -61,10 +62,19 @@ def check_text(findings: Sequence[Finding], level: float) -> str:
     if any(finding.verdict in ("warn", "fail") for finding in findings):
         parts.append(false_alarm_note(level))
     for verdict in VERDICT_ORDER:
-        group = [finding for finding in findings if finding.verdict == verdict]
-        if group:
-            parts.append("\n".join([f"{HEADINGS[verdict]} ({len(group)})", *(finding_line(each) for each in group)]))
+        group = [finding for finding in findings if finding.verdict == verdict and not is_note(finding)]
+        parts += _group(HEADINGS[verdict], group)
+    parts += _group(NOTES, [finding for finding in findings if is_note(finding)])
     return wrap("\n\n".join(parts)) + "\n"
+
+
+def is_note(finding: Finding) -> bool:
+    """Whether a finding only informs how the tables were read; such a finding is no check that passed."""
+    return finding.verdict == "pass" and isinstance(finding.details, Notice)
+
+
+def _group(heading: str, findings: Sequence[Finding]) -> list[str]:
+    return ["\n".join([f"{heading} ({len(findings)})", *map(finding_line, findings)])] if findings else []
 
 
 def finding_line(finding: Finding) -> str:

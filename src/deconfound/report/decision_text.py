@@ -28,7 +28,7 @@ def _bias_sentences(log_bias: LogBias) -> list[str]:
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
-    size = f"Its averages are off by {log_bias.rms_bias:.2f} (root mean square); {bound}."
+    size = f"Its averages are typically off by {log_bias.rms_bias:.2f}; {bound}."
     if log_bias.verdict == "biased":
         return [f"The log {errors}.", f"The model it ranks first, {quote(first)}, may still be the best.", size]
     ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model."
@@ -37,16 +37,16 @@ def _bias_sentences(log_bias: LogBias) -> list[str]:
 
 def routing_text(routing: RoutingGain) -> str:
     """Whether choosing a model per context pays."""
-    best, picked = quote(routing.best), [m for m, s in zip(routing.models, routing.model_shares, strict=True) if s > 0]
-    level = format_percent(routing.level)
+    best, level = quote(routing.best), format_percent(routing.level)
     interval = f"({level} interval {routing.gain_low:+.3f} to {routing.gain_high:+.3f})"
     if routing.verdict == "route":
         return f"Routing pays: it gains {routing.gain:+.3f} over always using {best} {interval}."
-    if routing.verdict == "one model" and len(picked) == 1:
-        return f"Routing adds nothing: {quote(picked[0])} is recommended on every context."
     if routing.verdict == "one model":
-        return f"Use {best} everywhere: routing gains less than {routing.min_gain:g} {interval}."
+        return f"Use {best} everywhere: no routing can gain {routing.min_gain:g} or more ({level} confidence)."
     if routing.on_policy_rows < MIN_ROWS_PER_MODEL or math.isnan(routing.gain):
         rows = pluralize(routing.on_policy_rows, "experiment row")
-        return f"Inconclusive: {rows} used the model that routing would choose. Randomize more contexts."
-    return f"Inconclusive: routing gains {routing.gain:+.3f} over always using {best} {interval}."
+        return f"No evidence on routing: {rows} used the model that routing would choose. Randomize more contexts."
+    return (
+        f"No evidence that routing pays: its gain over always using {best} lies between {routing.gain_low:+.3f} "
+        f"and {routing.gain_high:+.3f} ({level} confidence)."
+    )

@@ -23,7 +23,7 @@ from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
 from deconfound.value.log_bias import LogBias, ModelBias
 
-SCHEMA = 3
+SCHEMA = 4
 VALUES = ("values", "direct", "experiment", "raw_log")
 
 
@@ -51,7 +51,7 @@ def document(result: Result) -> dict[str, Any]:
         "attribution": attribution_document(result.attribution),
         "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": result.log_bias.summary},
-        "counts": {name: to_jsonable(asdict(counts)) for name, counts in result.counts.items()},
+        "counts": to_jsonable(asdict(result.counts)),
         "findings": [finding_to_document(finding) for finding in result.findings],
         "recommendation_counts": recommendation_counts(result),
         "recommendations": [to_jsonable(asdict(row)) for row in result.recommendations],
@@ -78,7 +78,9 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "estimate": values.estimate,
             "covariance": values.covariance,
             "df": values.df,
+            "binomial_variance": values.binomial_variance,
             "interval_center": values.interval_center,
+            "posterior_covariance": values.posterior_covariance,
             "reward_weight": values.reward_weight,
             "shrinkage_fraction": values.shrinkage_fraction,
         }
@@ -88,15 +90,15 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
 
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """The inverse of ``values_document``."""
+    optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
+    optional |= {"reward_weight": np.nan}
     return Values(
         models,
         estimate=_array(stored["estimate"], np.nan),
         covariance=_array(stored["covariance"], np.inf),
         method=stored["method"],
-        df=None if stored["df"] is None else _array(stored["df"], np.inf),
-        interval_center=None if stored["interval_center"] is None else _array(stored["interval_center"], np.nan),
-        reward_weight=None if stored["reward_weight"] is None else _array(stored["reward_weight"], np.nan),
         shrinkage_fraction=stored["shrinkage_fraction"],
+        **{name: None if stored[name] is None else _array(stored[name], null) for name, null in optional.items()},
     )
 
 

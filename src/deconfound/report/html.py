@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from deconfound.formatting import escape_control_characters, format_percent
-from deconfound.report.text import Section, sections, value_rows
+from deconfound.report.text import METHOD, Section, sections, value_rows
 from deconfound.result import Result
 
 STYLE = """
@@ -21,6 +21,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 10
 th, td { padding: .35rem .6rem; text-align: right; border-bottom: 1px solid var(--line); }
 th:nth-child(2), td:nth-child(2) { text-align: left; overflow-wrap: anywhere; }
 .detail { color: var(--soft); font-size: .9rem; } .detail p { margin: .4rem 0; }
+summary { font-size: 1.1rem; font-weight: bold; margin-top: 2rem; cursor: pointer; }
 .scroll { overflow-x: auto; } svg text { fill: var(--ink); font-size: 13px; }
 """
 
@@ -37,6 +38,7 @@ def render_html(result: Result) -> str:
         *(f"<p>{escape(line)}</p>" for line in more),
         f"<h2>Values with {format_percent(result.level)} intervals</h2>",
         f'<div class="scroll">{_forest_plot(result)}</div>',
+        *(f'<p class="detail">{escape(line)}</p>' for line in _legend(result)),
         f'<h2>In numbers</h2><div class="scroll">{_table(value_rows(result))}</div>',
         *(_section(section) for section in rest),
     ]
@@ -46,8 +48,20 @@ def render_html(result: Result) -> str:
     return f'<!doctype html>\n<html lang="en">{head}\n<body>{body}</body></html>\n'
 
 
+def _legend(result: Result) -> list[str]:
+    """What the plot and the table show."""
+    return [
+        f"Value: the mean outcome if the model served every context. Bars: {format_percent(result.level)} intervals. "
+        "Raw log: the mean outcome in the log, uncorrected. It misleads where the choice of the model depends on "
+        "something that also affects the outcome. Log bias: the raw log minus the value.",
+        "Experiment alone: the mean outcome of the model's own randomized rows ± its standard error.",
+    ]
+
+
 def _section(section: Section) -> str:
     lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
+    if section.heading == METHOD:  # of interest to specialists
+        return f'<details><summary>{escape(section.heading)}</summary><div class="detail">{lines}</div></details>'
     return f'<h2>{escape(section.heading)}</h2><div class="detail">{lines}</div>'
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from deconfound.formatting import format_percent
-from deconfound.plan.planning import PlanRow
+from deconfound.planning.experiment_plan import PlanRow
 from deconfound.report.figures import Frame, new_figure, style_context, to_png, to_svg
 
 if TYPE_CHECKING:

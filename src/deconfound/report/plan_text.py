@@ -8,17 +8,26 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
+from deconfound.design import FloatArray
 from deconfound.findings import Finding, Notice, finding_to_document
-from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize, wrap
-from deconfound.plan.allocation import MAX_ROWS, MIN_SAVING
-from deconfound.plan.forecast import Projection
-from deconfound.plan.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
-from deconfound.plan.inputs import MIN_PILOT_ROWS, PlanInputs
-from deconfound.plan.planning import Plan, PlanRow, RequiredRows
+from deconfound.formatting import (
+    escape_control_characters,
+    format_percent,
+    join_names,
+    pluralize,
+    text_table,
+    wrap,
+)
+from deconfound.planning.allocation import MAX_ROWS, MIN_SAVING
+from deconfound.planning.experiment_plan import Plan, PlanRow, RequiredRows
+from deconfound.planning.forecast import Projection
+from deconfound.planning.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
+from deconfound.planning.inputs import MIN_PILOT_ROWS, PlanInputs
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
-SCHEMA = 2
+SCHEMA = 3
 BAR_CHARACTERS = 40  # of the longest bar
+MAX_NEGLIGIBLE_DESIGN_EFFECT = 1.005  # in either direction; it is then printed as 1.00 and needs no explanation
 NOTABLY_WIDER = 1.1  # the widest interval is reported if it exceeds the target by this factor
 HEADINGS = ("rows per model", "total rows", "interval width", "P(best selected)", "expected regret")
 
@@ -26,7 +35,7 @@ HEADINGS = ("rows per model", "total rows", "interval width", "P(best selected)"
 def plan_text(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], *, show_bars: bool) -> str:
     """The answer first, then the table, then what it is based on."""
     parts = [_answer(plan, answer) for answer in answers] or [_overview(plan, rows)]
-    parts += [_table(rows), _assumptions(plan.inputs)]
+    parts += [_table(plan, answers, rows), _assumptions(plan.inputs)]
     if show_bars:
         parts.append(_width_bars(rows))
     findings = plan_findings(plan.inputs)
@@ -49,8 +58,9 @@ def plan_document(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[Pl
             "source": inputs.source,
             "pilot_rows": inputs.pilot_rows,
             "rows_per_model": list(inputs.rows_per_model),
-            "outcome_sd": np.sqrt(inputs.outcome_variance).tolist(),
-            "residual_sd": np.sqrt(inputs.residual_variance).tolist(),
+            "outcome_sd": np.sqrt(inputs.within_model_variance).tolist(),
+            "residual_sd": np.sqrt(inputs.residual_variance / inputs.design_effect).tolist(),
+            "design_effect": inputs.design_effect,
             "value_mean": inputs.prior.mean.tolist(),
             "value_sd": np.sqrt(np.diag(inputs.prior.covariance)).tolist(),
             "variance_factor_interval": list(inputs.variance_factor_interval),
@@ -141,21 +151,29 @@ def _answer(plan: Plan, answer: RequiredRows) -> str:
 
 def _rows_per_model(plan: Plan, answer: RequiredRows) -> str:
     rows = answer.expected.rows
-    if (rows == rows[0]).all():
+    if _all_equal(rows):
         return f"{rows[0]:,.0f} per model"
     pairs = zip(plan.inputs.models, rows, strict=True)
     return ", ".join(f"{escape_control_characters(name)} {number:,.0f}" for name, number in pairs)
 
 
 def _allocation_saving(plan: Plan, answer: RequiredRows) -> str:
-    if (answer.propensity == answer.propensity[0]).all():
+    if _all_equal(answer.propensity):
         return f"Unequal allocation saves less than {format_percent(MIN_SAVING)}; use equal propensities."
-    pairs = zip(plan.inputs.models, answer.propensity, strict=True)
-    propensities = ", ".join(f"{escape_control_characters(name)} {share:.3f}" for name, share in pairs)
+    propensities = _named_shares(plan, answer.propensity)
     if answer.equal_allocation_rows is None:
         return f"Propensities: {propensities}."
     fewer = f"{format_percent(answer.saving, 0)} fewer than the {answer.equal_allocation_rows:,} rows of equal ones"
     return f"Propensities: {propensities} ({fewer})."
+
+
+def _named_shares(plan: Plan, shares: FloatArray) -> str:
+    pairs = zip(plan.inputs.models, shares, strict=True)
+    return ", ".join(f"{escape_control_characters(name)} {share:.3f}" for name, share in pairs)
+
+
+def _all_equal(numbers: FloatArray) -> bool:
+    return bool((numbers == numbers[0]).all())
 
 
 def _best_model(plan: Plan) -> str:
@@ -172,7 +190,7 @@ def _overview(plan: Plan, rows: Sequence[PlanRow]) -> str:
     )
 
 
-def _table(rows: Sequence[PlanRow]) -> str:
+def _table(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> str:
     cells = [HEADINGS]
     for row in rows:
         expected, low, high = row.expected, row.low, row.high
@@ -185,8 +203,16 @@ def _table(rows: Sequence[PlanRow]) -> str:
                 f"{expected.expected_regret:.4f} ({low.expected_regret:.4f}-{high.expected_regret:.4f})",
             )
         )
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
-    return "\n".join("  ".join(cell.rjust(n) for cell, n in zip(row, widths, strict=True)) for row in cells)
+    caption = _table_caption(plan, answers, rows[-1].expected)
+    return "\n".join([*caption, text_table(cells)])
+
+
+def _table_caption(plan: Plan, answers: Sequence[RequiredRows], largest: Projection) -> list[str]:
+    """Which propensities the table is for, if they are unequal or if answers differ in theirs."""
+    share = largest.rows / largest.rows.sum()
+    if not _all_equal(largest.rows):
+        return [f"With propensities {_named_shares(plan, share)}:"]
+    return ["With equal propensities:"] if any(not _all_equal(answer.propensity) for answer in answers) else []
 
 
 def _assumptions(inputs: PlanInputs) -> str:
@@ -196,13 +222,26 @@ def _assumptions(inputs: PlanInputs) -> str:
         "assumed": "Assumed",
     }[inputs.source]
     r2 = 1 - inputs.residual_variance.sum() / inputs.outcome_variance.sum()
+    sd = np.sqrt(inputs.within_model_variance.mean())
     low, high = inputs.variance_factor_interval
+    explained = f"the reward explains {format_percent(r2, 0)} of their variance (R²)"
+    lines = [f"{basis}: within-model SD of the outcomes {sd:.3f}; {explained}.", *_design_effect_lines(inputs)]
     pilot = " Pilot rows count toward them if they were randomized with the same propensities."
-    return (
-        f"{basis}: within-model SD {np.sqrt(inputs.outcome_variance.mean()):.3f}, reward R² {format_percent(r2, 0)}.\n"
-        f"Row counts include every randomized row.{pilot if inputs.pilot_rows else ''}\n"
-        f"In brackets: the same with {low:.2f} and {high:.2f} times the variance."
-    )
+    lines.append(f"Row counts include every randomized row.{pilot if inputs.pilot_rows else ''}")
+    lines.append(f"In brackets: the same with {low:.2f} and {high:.2f} times the variance.")
+    lines.append("Expected regret: how far the selected model's value is below that of the best model, on average.")
+    return "\n".join(lines)
+
+
+def _design_effect_lines(inputs: PlanInputs) -> list[str]:
+    effect = inputs.design_effect
+    if abs(effect - 1) <= MAX_NEGLIGIBLE_DESIGN_EFFECT - 1:
+        return []
+    factor = f"you need {effect:.2f} times the rows that unrelated rows with equal weights would need"
+    return [
+        f"Design effect {effect:.2f}: because users repeat or propensities vary, {factor}. "
+        "This assumes as many rows per user as in the pilot."
+    ]
 
 
 def _width_bars(rows: Sequence[PlanRow]) -> str:

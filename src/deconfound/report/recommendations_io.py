@@ -5,69 +5,134 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, Self
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deconfound.data import Replay, text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
-from deconfound.formatting import escape_control_characters, text_table, to_jsonable
+from deconfound.formatting import (
+    escape_control_characters,
+    format_percent,
+    pluralize,
+    quote,
+    text_table,
+    to_jsonable,
+    wrap,
+)
 from deconfound.report.document import dump_json
 
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
 MAX_PRINTED_ROWS = 40  # on a terminal; a file gets all
+MAX_CONTEXT_CHARACTERS = 40  # of a context's text on a terminal
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs cells that start with these
 
 
-def recommendation_text(rows: Sequence[Recommendation], as_json: bool) -> str:
-    """Recommendations for stdout."""
-    if as_json:
-        return dump_json([asdict(row) for row in rows])
-    headings = ("", "context", "model", "q", "margin", "runner-up", "verdict")
+@dataclass(frozen=True, slots=True)
+class RecommendationTable:
+    """Recommendations with what a reader needs to recognize their contexts."""
+
+    rows: Sequence[Recommendation]
+    text_by_id: Mapping[str, str]  # of the contexts whose id is only a hash of their text
+    level: float
+
+    @classmethod
+    def from_replay(cls, rows: Sequence[Recommendation], replay: Replay, level: float) -> Self:
+        """Look up the texts of the contexts to which the user gave no id."""
+        table = replay.arrow
+        if "context" not in table.column_names:
+            return cls(rows, {}, level)
+        unnamed = table.filter(pc.equal(table["context_id"], text_ids(table["context"])))
+        return cls(
+            rows, dict(zip(*(unnamed[name].to_pylist() for name in ("context_id", "context")), strict=True)), level
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """All fields of each recommendation; ``context`` is the text of a context without an id of its own."""
+        records = []
+        for row in self.rows:
+            record = asdict(row)
+            text = {"context": self.text_by_id.get(row.context_id)} if self.text_by_id else {}
+            records.append({"context_id": record.pop("context_id"), **text, **record})
+        return records
+
+    def label(self, row: Recommendation) -> str:
+        """The user's id of the context, or the beginning of its text in quotes."""
+        text = self.text_by_id.get(row.context_id)
+        if text is None:
+            return escape_control_characters(row.context_id)
+        line = " ".join(text.split())
+        cut = len(line) > MAX_CONTEXT_CHARACTERS
+        return f'"{escape_control_characters(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
+
+
+def recommendation_text(table: RecommendationTable) -> str:
+    """Counts, a table and the meaning of its columns, for a terminal."""
+    rows = table.rows
+    headings = ("", "context", "model", "value", "runner-up", "margin", "verdict")
     body = [
         (
             "",
-            escape_control_characters(row.context_id),
+            table.label(row),
             escape_control_characters(row.model),
             f"{row.q:.3f}",
-            f"{row.margin:+.3f}",
             escape_control_characters(row.runner_up),
+            f"{row.margin:+.3f}",
             row.verdict,
         )
         for row in rows[:MAX_PRINTED_ROWS]
     ]
     unclear = sum(row.verdict == "cannot tell" for row in rows)
     rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more; -o FILE writes all\n" if len(rows) > MAX_PRINTED_ROWS else ""
-    count = f"{len(rows):,} contexts; the best model is not clear on {unclear:,} of them.\n"
-    return f"{count}\n{text_table([headings, *body], left=(1,))}\n{rest}"
+    count = f"{pluralize(len(rows), 'context')}; the best model is not clear on {unclear:,} of them.\n"
+    return f"{count}\n{text_table([headings, *body], left=(1, 2, 4))}\n{rest}\n{wrap(_legend(table.level))}\n"
 
 
-def write_recommendations(rows: Sequence[Recommendation], path: Path) -> None:
+def _legend(level: float) -> str:
+    return (
+        "value: predicted outcome of the model on this context. margin: how far the model is ahead of the runner-up, "
+        "corrected by the experiment and net of costs. verdict: clear if the probability that another model is better "
+        f"is at most {format_percent(round(1 - level, 10))}."
+    )
+
+
+def recommendation_json(table: RecommendationTable) -> str:
+    """All recommendations as a JSON list."""
+    return dump_json(table.records())
+
+
+def write_recommendations(table: RecommendationTable, path: Path) -> None:
     """Write all recommendations in the format given by the file extension."""
-    if path.suffix not in FORMATS:
-        raise UsageError(f"-o takes a file ending in {', '.join(FORMATS)}, not {path.name!r}.")
     if path.suffix == ".parquet":
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows]), path)
+        pq.write_table(pa.Table.from_pylist(table.records()), path)
     elif path.suffix == ".csv":
-        path.write_text(_csv(rows), encoding="utf-8", newline="")
+        path.write_text(_csv(table.records()), encoding="utf-8", newline="")
     elif path.suffix == ".jsonl":
-        path.write_text(
-            "".join(json.dumps(to_jsonable(asdict(row)), ensure_ascii=False, allow_nan=False) + "\n" for row in rows),
-            encoding="utf-8",
-        )
+        lines = (json.dumps(to_jsonable(one), ensure_ascii=False, allow_nan=False) for one in table.records())
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
-        path.write_text(recommendation_text(rows, as_json=True), encoding="utf-8")
+        path.write_text(recommendation_json(table), encoding="utf-8")
 
 
-def _csv(rows: Sequence[Recommendation]) -> str:
+def require_supported_format(path: Path) -> None:
+    """Refuse a file whose extension names no format, before any work is done."""
+    if path.suffix not in FORMATS:
+        raise UsageError(f"-o takes a file ending in {', '.join(FORMATS)}, not {quote(path.name)}.")
+
+
+def _csv(records: Sequence[dict[str, Any]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow([field.name for field in fields(Recommendation)])
-    for row in rows:
-        writer.writerow([_escape_formula(value) for value in asdict(row).values()])
+    writer.writerow(records[0] if records else [field.name for field in fields(Recommendation)])
+    for record in records:
+        writer.writerow([_escape_formula(value) for value in record.values()])
     return buffer.getvalue()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
@@ -18,21 +17,15 @@ from deconfound.formatting import (
     text_table,
     wrap,
 )
-from deconfound.report.attribution_text import attribution_paragraph
 from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.document import recommendation_counts
+from deconfound.report.method_text import method_lines
 from deconfound.result import Result
-from deconfound.tune import Mode
 
 MAX_LISTED_PAIRS = 6  # more are listed by rank
 WARNINGS = "Warnings"
-TUNED_ON: dict[Mode, str] = {
-    "model": "tuned on held-out models",
-    "sample": "tuned on held-out contexts",
-    "holdout": "tuned on one hold-out split",
-    "fixed": "default hyperparameters",
-}
+METHOD = "How this was computed"
 
 
 class Section(NamedTuple):
@@ -61,7 +54,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
         _check_section(result),
     ]
     if verbose:
-        chosen.append(Section("How this was computed", _provenance_lines(result)))
+        chosen.append(Section(METHOD, method_lines(result)))
     return [section for section in chosen if section.lines]
 
 
@@ -144,10 +137,10 @@ def _separation_lines(result: Result) -> list[str]:
         return [f"Every pair of models differs at {level} confidence."]
     if len(tied) <= MAX_LISTED_PAIRS:
         listed = "; ".join(" and ".join(map(escape_control_characters, pair)) for pair in tied)
-        return [f"Not separated at {level} confidence: {listed}."]
+        return [f"No clear difference at {level} confidence: {listed}."]
     below = {name: [rank[other] for one, other in tied if one == name] for name in rank}
     lines = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
-    return [f"Not separated at {level} confidence, by rank:", *lines]
+    return [f"No clear difference at {level} confidence, by rank:", *lines]
 
 
 def _routing_lines(result: Result) -> list[str]:
@@ -185,31 +178,6 @@ def _check_section(result: Result) -> Section:
     if any(finding.verdict in ("fail", "warn") for finding in listed):
         return Section(WARNINGS, lines)
     return Section("Assumption checks", ["No warnings.", *lines])
-
-
-def _provenance_lines(result: Result) -> list[str]:
-    """Sizes of the tables, the family with its hyperparameters, and what the sources contribute."""
-    fitted, width = result.family, max(len(name) for name in result.counts)
-    lines = []
-    for name, counts in result.counts.items():
-        source = escape_control_characters(counts.source)
-        unused = f"; unused columns: {join_names(counts.unused_columns)}" if counts.unused_columns else ""
-        lines.append(f"{name + ':':<{width + 1}} {counts.rows:,} rows, {counts.contexts:,} contexts ({source}){unused}")
-    chosen = "estimated from both sources" if result.attribution is not None else TUNED_ON[fitted.mode]
-    lines.append(f"family {fitted.estimator.name}, {chosen}: {_hyperparameters(result)}")
-    lines.append(f"values {result.values.method}, cross-fitted; psi from {fitted.psi_source}; seed {result.seed}")
-    if result.attribution is not None:
-        lines += attribution_paragraph(result.attribution).split("\n")
-    return lines
-
-
-def _hyperparameters(result: Result) -> str:
-    if result.attribution is not None:
-        components = asdict(result.attribution.variance_components)
-        named = {f"SD of {name.replace('_', ' ')}": math.sqrt(size) for name, size in components.items() if size > 0}
-    else:
-        named = {**result.family.estimator.to_document(), "surface share": result.family.surface_share}
-    return ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in named.items())
 
 
 def format_ranges(numbers: Sequence[int]) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
-from deconfound.linalg import one_blas_thread
 from deconfound.reward.auto.attribution import Attribution
 from deconfound.reward.fit import RewardFit
 from deconfound.reward.training_data import TrainingData
+from deconfound.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -48,9 +48,6 @@ class Family(Protocol):
 
     surface_share: ClassVar[float | None]
     """Fixed share of the surface statistics in phi; None where it is chosen on the experiment."""
-
-    shrinks_values: ClassVar[bool]
-    """Whether doubly robust values are shrunk toward the direct ones."""
 
     max_log_rows: ClassVar[int | None]
     """Distinct log rows that a fit uses; of a longer log it uses a random sample. None for no limit."""
@@ -96,7 +93,6 @@ class FamilyDefaults:
 
     learns_from_experiment: ClassVar[bool] = True
     surface_share: ClassVar[float | None] = None
-    shrinks_values: ClassVar[bool] = False
     max_log_rows: ClassVar[int | None] = None
 
     def fit(self: F, log: Rows, experiment: Rows) -> RewardFit:

@@ -1,16 +1,15 @@
 """From a reward and an experiment to the value of each model, with the covariance of the errors.
 
 ``experiment`` is the input and ``values`` the result. ``estimators`` has the plain estimators, ``control_variate`` the
-one that weights the reward, ``reward_bias`` errors that include the bias of a reward, ``shrinkage`` point estimates
-moved toward a biased source, ``log_bias`` the bias of the raw log. ``small_sample`` and ``multiple_comparisons`` are
-the statistics behind them.
+one that weights the reward, ``shrinkage`` point estimates moved toward a biased source, ``log_bias`` the bias of the
+raw log. ``clusters``, ``small_sample``, ``bounded_interval`` and ``multiple_comparisons`` are the statistics behind
+them.
 """
 
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
 from deconfound.value.estimators import direct, doubly_robust, raw_log
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.log_bias import LogBias, ModelBias, estimate_log_bias
-from deconfound.value.reward_bias import with_reward_bias
 from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 from deconfound.value.values import Contrast, Values
@@ -29,5 +28,4 @@ __all__ = [
     "raw_log",
     "shrink_toward",
     "tuned_doubly_robust",
-    "with_reward_bias",
 ]

@@ -10,9 +10,10 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
+from deconfound.value.clusters import Influence
 from deconfound.value.estimators import welch_satterthwaite_df
 from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
-from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, Moderated, moderated, sum_by_cluster
+from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, binomial_variance, moderated
 from deconfound.value.values import Values
 
 MAX_REWARD_WEIGHT = 2.0  # fitted rewards are shrunken, so a weight above one can be right; measured, decision 0008
@@ -65,8 +66,13 @@ def tuned_doubly_robust(
     """
     if reward_weight is not None and not (np.isfinite(reward_weight) and reward_weight >= 0):
         raise UsageError(f"reward_weight must be a finite number of at least 0, or None, not {reward_weight!r}.")
-    terms, count = InfluenceTerms.from_experiment(data, _extra_rows(data, extra_q)), len(data.models)
-    method = "doubly robust, tuned reward weight"
+    terms = InfluenceTerms.from_experiment(data, extra_rows(data, extra_q))
+    return tuned_values(terms, reward_weight, "doubly robust, tuned reward weight")
+
+
+def tuned_values(terms: InfluenceTerms, reward_weight: float | None, method: str) -> Values:
+    """Values at a reward weight, or at the best one if that narrows the intervals, otherwise without reward."""
+    count = len(terms.models)
     if reward_weight is not None:
         return _values(terms, RewardWeight.fixed(reward_weight, count), method)
     tuned = _values(terms, optimal_reward_weight(terms), method)
@@ -74,7 +80,8 @@ def tuned_doubly_robust(
     return tuned if _is_narrower(tuned, without_reward) else without_reward
 
 
-def _extra_rows(data: ScoredExperiment, extra_q: FloatArray | None) -> FloatArray:
+def extra_rows(data: ScoredExperiment, extra_q: FloatArray | None) -> FloatArray:
+    """``extra_q`` as a checked array (N, k); no rows if there is none."""
     if extra_q is None or len(extra_q) == 0:
         return data.q[:0]
     extra_q = np.asarray(extra_q, dtype=np.float64)
@@ -92,9 +99,9 @@ class InfluenceTerms:
     mean_outcome: FloatArray  # (k,)
     mean_prediction: FloatArray  # (k,) on the same rows
     mean_q: FloatArray  # (k,) over all contexts
-    outcome_influence: FloatArray  # (n_clusters, k)
-    prediction_influence: FloatArray  # (n_clusters, k)
-    q_influence: FloatArray  # (n_clusters, k) of the experiment's contexts
+    outcome_influence: Influence
+    prediction_influence: Influence
+    q_influence: Influence  # of the experiment's contexts
     extra_context_covariance: FloatArray  # (k, k) of ``mean_q``, from the contexts outside the experiment
     n_contexts: int  # independent contexts behind ``mean_q``
 
@@ -109,9 +116,9 @@ class InfluenceTerms:
         inner = data.weight / data.weight.sum() * effective_rows / (effective_rows + len(extra_q))
         outer = 1.0 / (effective_rows + len(extra_q))
         mean_q = inner @ data.q + outer * extra_q.sum(axis=0)
-        n_contexts = weights.n_clusters + len(extra_q)
+        n_contexts = weights.clusters.count + len(extra_q)
         unbiased = n_contexts / max(n_contexts - 1, 1)  # with a single cluster all variances are infinite anyway
-        q_sums = sum_by_cluster(inner[:, None] * (data.q - mean_q), weights.cluster, weights.n_clusters)
+        q_sums = weights.clusters.sums(inner[:, None] * (data.q - mean_q))
         return cls(
             models=data.models,
             weights=weights,
@@ -120,15 +127,15 @@ class InfluenceTerms:
             mean_q=mean_q,
             outcome_influence=weights.influence(data.outcome),
             prediction_influence=weights.influence(data.prediction),
-            q_influence=np.sqrt(unbiased) * q_sums,
+            q_influence=q_sums.scaled(np.sqrt(unbiased)),
             extra_context_covariance=unbiased * outer**2 * (extra_q - mean_q).T @ (extra_q - mean_q),
             n_contexts=n_contexts,
         )
 
     @property
     def all_constant(self) -> bool:
-        """Whether the outcomes of every model are constant."""
-        return bool(np.abs(self.outcome_influence).max(initial=0.0) < ROUNDING_ATOL)
+        """Whether the outcomes of no model vary."""
+        return bool((self.outcome_influence.variance() < ROUNDING_ATOL**2).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +163,9 @@ def optimal_reward_weight(terms: InfluenceTerms) -> RewardWeight:
     """
     estimable, df = ~terms.weights.inestimable, terms.weights.df
     reward_influence = terms.q_influence - terms.prediction_influence
-    curvature = (reward_influence**2).sum(axis=0) + np.diag(terms.extra_context_covariance)
+    curvature = reward_influence.variance() + np.diag(terms.extra_context_covariance)
     curvature = np.where(estimable, curvature, 0.0)
-    slope = np.where(estimable, -(reward_influence * terms.outcome_influence).sum(axis=0), 0.0)
+    slope = np.where(estimable, -reward_influence.product(terms.outcome_influence), 0.0)
     total_df = float(df.sum())
     if curvature.sum() < ROUNDING_ATOL**2 or total_df <= 1:
         return RewardWeight.fixed(0.0, len(df))
@@ -187,26 +194,30 @@ def _is_narrower(tuned: Values, without_reward: Values) -> bool:
 def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
     """Estimate, covariance and df at a reward weight.
 
-        covariance = sum_g t_g t_g' + diag(added variance) + (lambda lambda') * extra context covariance
+        covariance = covariance of t + diag(added variance) + (lambda lambda') * extra context covariance
 
-    t = r + lambda q over clusters g, with r the moderated influence values of outcome - lambda prediction.
+    t = r + lambda q are influence values, with r those of outcome - lambda prediction. The variance of r is moderated.
     """
-    reward_weight = weight.value
-    residual = terms.outcome_influence - reward_weight * terms.prediction_influence
-    own = moderated(terms.weights, residual, terms.all_constant)
-    total = own.influence + reward_weight * terms.q_influence
-    covariance = total.T @ total + np.diag(own.added_variance)
-    covariance = covariance + np.outer(reward_weight, reward_weight) * terms.extra_context_covariance
-    covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
-    inestimable = terms.weights.inestimable
-    covariance[inestimable, inestimable] = np.inf
+    reward_weight, inestimable = weight.value, terms.weights.inestimable
+    residual = terms.outcome_influence - terms.prediction_influence.scaled(reward_weight)
+    q = terms.q_influence.scaled(reward_weight)
+    extra_covariance = np.outer(reward_weight, reward_weight) * terms.extra_context_covariance
     estimate = terms.mean_outcome + reward_weight * (terms.mean_q - terms.mean_prediction)
-    df = _df(terms, own, reward_weight)
-    return Values(terms.models, estimate, covariance, method, df, reward_weight=reward_weight)
-
-
-def _df(terms: InfluenceTerms, own: Moderated, reward_weight: FloatArray) -> FloatArray:
-    """Welch-Satterthwaite df (k,) of the residuals' variance and that of the mean reward over contexts."""
-    own_variance = (own.influence**2).sum(axis=0) + own.added_variance
-    q_variance = (terms.q_influence**2).sum(axis=0) + np.diag(terms.extra_context_covariance)
-    return welch_satterthwaite_df(own_variance, own.df, reward_weight**2 * q_variance, terms.n_contexts - 1.0)
+    own_variance = residual.variance()
+    dispersion = moderated(terms.weights, own_variance, terms.mean_outcome, all_constant=terms.all_constant)
+    added_variance = dispersion.added_variance(terms.weights, own_variance, estimate)
+    covariance = (residual + q).covariance() + np.diag(added_variance) + extra_covariance
+    covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
+    covariance[inestimable, inestimable] = np.inf
+    q_variance = q.variance() + np.diag(extra_covariance)
+    df = welch_satterthwaite_df(own_variance + added_variance, dispersion.df, q_variance, terms.n_contexts - 1.0)
+    inverse_rows = dispersion.dispersion * terms.weights.sum_squared_weight
+    return Values(
+        models=terms.models,
+        estimate=estimate,
+        covariance=covariance,
+        method=method,
+        df=df,
+        binomial_variance=binomial_variance(estimate, inverse_rows),
+        reward_weight=reward_weight,
+    )

@@ -7,29 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.errors import UsageError
+from deconfound.value.clusters import Clusters
 from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ModelWeights, sum_by_cluster
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ModelWeights
 from deconfound.value.values import Values
 
 
 def direct(
-    models: Sequence[str],
-    q: FloatArray,
-    cluster: IntArray | None = None,
-    *,
-    refits: FloatArray | None = None,
-    weight: FloatArray | None = None,
+    models: Sequence[str], q: FloatArray, cluster: IntArray | None = None, *, weight: FloatArray | None = None
 ) -> Values:
     """Mean of the replayed reward over contexts.
 
         mu(a) = mean_j q(x_j, a)
 
-    Without ``refits`` the covariance describes the sampling of contexts only, given the fitted reward. ``refits``
-    (R, k) are direct values of rewards refitted on bootstrapped experiments; their covariance is added, with R - 1
-    degrees of freedom. Neither includes a bias that every refit shares, such as that of a confounded log:
-    ``with_reward_bias`` adds it, ``doubly_robust`` and ``tuned_doubly_robust`` correct it. ``weight`` (n,) moves the
-    rows to a target population.
+    The covariance describes the sampling of contexts only, given the fitted reward: neither the error of the reward nor
+    the bias that a confounded log gives it. ``doubly_robust`` and ``tuned_doubly_robust`` correct both. ``weight`` (n,)
+    moves the rows to a target population.
     """
     q = np.asarray(q, dtype=np.float64)
     require_q_matrix(models, q)
@@ -37,19 +30,8 @@ def direct(
     require_equal_length(len(q), {"weight": weight})
     require_weight(weight)
     estimate = np.average(q, axis=0, weights=weight)
-    context_covariance = cluster_covariance((weight / weight.mean())[:, None] * (q - estimate), cluster)
-    if refits is None:
-        return Values(tuple(models), estimate, context_covariance, "direct")
-    refits = np.asarray(refits, dtype=np.float64)
-    require_q_matrix(models, refits, "refits")
-    if len(refits) < 2:
-        raise UsageError("direct needs at least two refits to estimate a variance; give more, or none.")
-    refit_covariance = np.atleast_2d(np.cov(refits.T))
-    n_clusters = len(q) if cluster is None else len(np.unique(cluster))
-    df = welch_satterthwaite_df(
-        np.diag(context_covariance), n_clusters - 1.0, np.diag(refit_covariance), len(refits) - 1.0
-    )
-    return Values(tuple(models), estimate, context_covariance + refit_covariance, "direct, bootstrap refits", df)
+    covariance = cluster_covariance((weight / weight.mean())[:, None] * (q - estimate), cluster)
+    return Values(tuple(models), estimate, covariance, "direct")
 
 
 def doubly_robust(
@@ -86,7 +68,7 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     """
     weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
     influence = weights.influence(outcome)
-    covariance = influence.T @ influence
+    covariance = influence.covariance()
     covariance[weights.inestimable, weights.inestimable] = np.inf
     return Values(tuple(models), weights.mean(outcome), covariance, "raw log")
 
@@ -108,13 +90,10 @@ def cluster_covariance(influence: FloatArray, cluster: IntArray | None) -> Float
 
         sum_g s_g s_g' / n^2 * G / (G - 1),      s_g = sum of the influence values of cluster g
 
-    Infinite on the diagonal if there is a single cluster.
+    ``cluster`` is as in ``Clusters.from_codes``. Infinite on the diagonal if there is a single cluster.
     """
-    rows = len(influence)
-    if cluster is not None:
-        _, code = np.unique(cluster, return_inverse=True)
-        influence = sum_by_cluster(influence, code, int(code.max()) + 1)
-    n_clusters = len(influence)
-    if n_clusters < 2:
+    clusters = Clusters.from_codes(cluster, len(influence))
+    if clusters.count < 2:
         return np.diag(np.full(influence.shape[1], np.inf))
-    return np.asarray(influence.T @ influence / rows**2 * n_clusters / (n_clusters - 1))
+    corrected = clusters.sums(influence / len(influence)).scaled(np.sqrt(clusters.count / (clusters.count - 1)))
+    return corrected.covariance()

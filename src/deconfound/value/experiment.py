@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import UsageError
+from deconfound.value.clusters import Clusters, columns_of_codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class ScoredExperiment:
     model: IntArray  # (n,) position in ``models``, or UNKNOWN_MODEL for a model that is not compared
     outcome: FloatArray  # (n,)
     propensity: FloatArray  # (n,) probability with which the row's own model was drawn
-    cluster: IntArray  # (n,) rows of one cluster, such as a user, share sampling noise
+    cluster: IntArray  # (n,) rows of one cluster, such as a user, share sampling noise; (n, 2) for two crossed ways
     weight: FloatArray  # (n,) density ratio to a target population; ones for the experiment's own
 
     def __post_init__(self) -> None:
@@ -40,6 +41,7 @@ class ScoredExperiment:
         if not ((self.propensity > 0) & (self.propensity <= 1)).all():
             raise UsageError("Every propensity must lie in (0, 1].")
         require_weight(self.weight)
+        columns_of_codes(self.cluster, len(self.q))
 
     @classmethod
     def from_arrays(
@@ -80,21 +82,13 @@ class ScoredExperiment:
 
     @property
     def n_clusters(self) -> int:
-        """Number of different clusters."""
-        return len(np.unique(self.cluster))
+        """Number of clusters, of the way that has fewest."""
+        return Clusters.from_codes(self.cluster, len(self.q)).count
 
     def take(self, rows: IntArray | NDArray[np.bool_]) -> Self:
         """Some of the rows, by number or mask; numbers may repeat."""
         columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if field.name != "models"}
         return replace(self, **columns)
-
-    def net_of(self, cost: FloatArray) -> Self:
-        """The same rows with the cost (k,) of the model subtracted from q, predictions and outcomes.
-
-        The cost of a model that is not compared is unknown and counts as zero.
-        """
-        own = np.where(self.compared, cost[self.model], 0.0)
-        return replace(self, q=self.q - cost, prediction=self.prediction - own, outcome=self.outcome - own)
 
 
 def require_q_matrix(models: Sequence[str], q: FloatArray, name: str = "q") -> None:

@@ -63,10 +63,11 @@ class LogBias:
 def estimate_log_bias(raw_log: Values, values: Values, level: float = 0.95) -> LogBias:
     """Compare the raw averages of a log with unbiased values.
 
-        bias_a = log_a - value_a,      covariance = covariance of log + covariance of values
+        bias_a = log_a - value_a,      covariance = covariance of log + covariance of unbiased values
 
     The covariances add although a reward learned from the log may be part of ``values``: given the log, a doubly robust
-    estimate is unbiased, so the two errors are uncorrelated. This is not true of direct values.
+    estimate is unbiased, so the two errors are uncorrelated. This is not true of direct values. Intervals are those of
+    the unbiased values, extended to contain the difference from the values that are reported.
     """
     check_level(level)
     if raw_log.models != values.models:
@@ -105,7 +106,8 @@ class _BiasIntervals:
     """Biases with simultaneous intervals, and the covariance of those that can be estimated."""
 
     estimable: NDArray[np.bool_]  # (k,)
-    bias: FloatArray  # (k,) NaN where not estimable
+    bias: FloatArray  # (k,) of the unbiased values; NaN where not estimable
+    reported: FloatArray  # (k,) of the reported values; NaN where not estimable
     low: FloatArray  # (k,)
     high: FloatArray  # (k,)
     covariance: FloatArray  # among estimable models
@@ -129,9 +131,10 @@ class _BiasIntervals:
         half_width = np.zeros(len(bias))
         half_width[estimable] = t_quantile_at_z(z, df) * standard_error
         center = np.where(estimable, bias, 0.0)
-        low = np.where(estimable, np.maximum(center - half_width, -1.0), -1.0)
-        high = np.where(estimable, np.minimum(center + half_width, 1.0), 1.0)
-        return cls(estimable, np.where(estimable, bias, np.nan), low, high, covariance)
+        reported = np.where(estimable, raw_log.estimate - values.estimate, np.nan)
+        low, high = np.fmin(center - half_width, reported), np.fmax(center + half_width, reported)
+        low, high = np.where(estimable, np.maximum(low, -1.0), -1.0), np.where(estimable, np.minimum(high, 1.0), 1.0)
+        return cls(estimable, np.where(estimable, bias, np.nan), reported, low, high, covariance)
 
     def names(self, models: tuple[str, ...], mask: NDArray[np.bool_]) -> tuple[str, ...]:
         """Estimable models inside a mask (k,)."""
@@ -139,7 +142,7 @@ class _BiasIntervals:
 
     def by_model(self, models: tuple[str, ...]) -> tuple[ModelBias, ...]:
         """One bias per model."""
-        columns = (self.bias.tolist(), self.low.tolist(), self.high.tolist())
+        columns = (self.reported.tolist(), self.low.tolist(), self.high.tolist())
         return tuple(ModelBias(*row) for row in zip(models, *columns, strict=True))
 
     def rms(self) -> float:

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 
 MAX_T_DRAWS = 20_000  # a tail of 5 % then has a standard error of 0.15 points; 20 models take a few milliseconds
 MAX_T_SEED = 20_240_229  # one fixed sample, so that equal inputs give equal intervals

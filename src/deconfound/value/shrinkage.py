@@ -1,4 +1,4 @@
-"""James-Stein shrinkage of unbiased values toward a precise but possibly biased source."""
+"""Combine unbiased values with a precise but possibly biased source: an empirical-Bayes posterior."""
 
 from __future__ import annotations
 
@@ -6,126 +6,125 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deconfound.design import FloatArray
+from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value.values import Values
 
-MAX_SHIFT_SE = 1.0  # no estimate moves further, in standard errors: it stays inside every interval of 68 % or more
-PRIOR_LOG_ODDS = 0.5  # of the full target over the target up to a common shift, at equal fit
-MIN_MODELS = 3  # below three dimensions no shrinkage is safe for every bias (Stein)
+MAX_SHIFT_SE = 1.5  # no estimate moves further, in standard errors: it stays inside every interval of 87 % or more
+PRIOR_SHAPE = 0.1  # of the Beta(PRIOR_SHAPE, 1) prior of noise / (noise + bias variance); see decision 0013
+BIAS_POINTS, SHIFT_POINTS = 24, 12  # quadrature points of the two shares, at equal prior probabilities
 EIGENVALUE_FLOOR = 1e-9  # smaller variances, relative to the largest, count as this one
 
 
-def shrink_toward(values: Values, target: FloatArray, target_covariance: FloatArray | None = None) -> Values:
-    """Shrink the estimates toward ``target`` (k,), leaving intervals, contrasts and the best set unchanged.
+def shrink_toward(values: Values, source: FloatArray) -> Values:
+    """Move the estimates toward ``source`` (k,) as far as its agreement with the unbiased values justifies.
 
-    Positive-part James-Stein over all models: whatever the bias of the target, the total squared error does not
-    increase, and a small bias lowers it a lot. Two shrinkage steps are averaged with weights by fit (multiple
-    shrinkage): toward the target, and toward the target plus a shift common to all models. A source that overrates
-    every model by the same amount is thus still useful.
+        value_a = source_a + shift + bias_a,    shift ~ N(0, omega^2),  bias_a ~ N(0, tau^2),  unbiased ~ N(value, C)
+
+    The estimate is the posterior mean, averaged over the posterior of omega and tau. A source that overrates every
+    model by the same amount is still useful: that is the shift. Where source and unbiased values disagree by more than
+    the noise C, omega or tau is large and nothing moves. With two models and independent errors, the gain without bias
+    is 23 % of the error; the largest loss is 6 %, at biases of opposite sign and 2.7 standard errors.
 
     No model moves by more than ``MAX_SHIFT_SE`` standard errors (limited translation), so that a single badly biased
-    model is not pulled far by the others. Fewer than ``MIN_MODELS`` models with a finite standard error do not move. A
-    model without an unbiased value takes that of the target, and its interval stays [0, 1].
-
-    The guarantee is exact for a target independent of the experiment. ``target_covariance`` (k, k), if given, limits
-    the step to what the precision of the target justifies.
+    model is not pulled far by the others. A model without an unbiased value takes that of the source; its interval
+    stays [0, 1]. Intervals and p-values remain those of the unbiased values: valid whatever the bias.
     """
-    target = np.asarray(target, dtype=np.float64)
+    source = np.asarray(source, dtype=np.float64)
     count = len(values.models)
-    if target.shape != (count,):
-        raise UsageError(f"target must have one value for each of the {count} models; its shape is {target.shape}.")
-    if target_covariance is None:
-        target_covariance = np.zeros((count, count))
-    target_covariance = np.asarray(target_covariance, dtype=np.float64)
-    if target_covariance.shape != (count, count):
-        raise UsageError(
-            f"target_covariance must be {count} by {count}, one row per model; its shape is {target_covariance.shape}."
-        )
+    if source.shape != (count,):
+        raise UsageError(f"source must have one value for each of the {count} models; its shape is {source.shape}.")
     center = values.center
     inestimable = np.isnan(center) | ~np.isfinite(np.diag(values.covariance))
-    movable = np.flatnonzero(~inestimable & np.isfinite(target) & np.isfinite(np.diag(target_covariance)))
-    estimate = np.where(inestimable & np.isfinite(target), target, center)
-    fraction = 0.0
-    if len(movable) >= MIN_MODELS:
-        gap = (target - center)[movable]
-        at = np.ix_(movable, movable)
-        step = _step(gap, values.covariance[at], target_covariance[at], float(values.df_or_inf[movable].min()))
-        estimate[movable] += step
-        fraction = _length_ratio(step, gap)
+    movable = np.flatnonzero(~inestimable & np.isfinite(source))
+    estimate = np.where(inestimable & np.isfinite(source), source, center)
+    posterior_covariance, fraction = values.covariance.copy(), 0.0
+    if len(movable):
+        gap, at = (source - center)[movable], np.ix_(movable, movable)
+        posterior = _posterior(gap, values.covariance[at])
+        estimate[movable] += posterior.step
+        rest = np.flatnonzero(~inestimable & ~np.isfinite(source))
+        posterior_covariance = _with_posterior(values.covariance, posterior.covariance, movable, rest)
+        fraction = _length_ratio(posterior.step, gap)
     return replace(
         values,
         estimate=estimate,
         interval_center=center,
+        posterior_covariance=posterior_covariance,
         shrinkage_fraction=fraction,
         method=f"{values.method}, shrunk",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _JamesSteinStep:
-    """One James-Stein step, and the log likelihood of its target up to a constant."""
+class _Posterior:
+    """Posterior mean of value - unbiased value, and posterior covariance of the values."""
 
-    step: FloatArray
-    log_fit: float
-
-
-def _step(gap: FloatArray, covariance: FloatArray, target_covariance: FloatArray, df: float) -> FloatArray:
-    """Average of the two steps, clipped at ``MAX_SHIFT_SE`` standard errors of each model."""
-    if not np.diag(covariance).max() > 0:
-        return np.zeros_like(gap)
-    precision = _inverse(covariance)
-    shift_weights = precision.sum(axis=0) / precision.sum()
-    centering = np.eye(len(gap)) - shift_weights  # subtracts the GLS estimate of a common shift
-    steps = [
-        _james_stein(gap, precision, covariance, target_covariance, len(gap), df),
-        _james_stein(
-            centering @ gap,
-            precision,
-            centering @ covariance @ centering.T,
-            centering @ target_covariance @ centering.T,
-            len(gap) - 1,
-            df,
-        ),
-    ]
-    usable = [(each, prior) for each, prior in zip(steps, (PRIOR_LOG_ODDS, 0.0), strict=True) if each is not None]
-    if not usable:
-        return np.zeros_like(gap)
-    weights = np.exp([each.log_fit + prior - max(other.log_fit for other, _ in usable) for each, prior in usable])
-    step = sum((w * each.step for w, (each, _) in zip(weights, usable, strict=True)), np.zeros_like(gap))
-    limit = MAX_SHIFT_SE * np.sqrt(np.diag(covariance))
-    return np.asarray(np.clip(step / weights.sum(), -limit, limit))
+    step: FloatArray  # (k,)
+    covariance: FloatArray  # (k, k)
 
 
-def _james_stein(
-    gap: FloatArray,
-    precision: FloatArray,
-    covariance: FloatArray,
-    target_covariance: FloatArray,
-    rank: int,
-    df: float,
-) -> _JamesSteinStep | None:
-    """Positive-part James-Stein along ``gap``; None where the effective dimension is at most two.
+def _posterior(gap: FloatArray, covariance: FloatArray) -> _Posterior:
+    """Average over a grid of variances with equal prior probabilities, weighted by their likelihood.
 
-        step = min( (d - 2) df / (df + 2) / (gap' precision gap), 1 ) * gap
+        gap = source - unbiased ~ N(0, S),   S = C + tau^2 I + omega^2 11'
+        step = C S^-1 gap,                   posterior covariance = C - C S^-1 C
 
-    The effective dimension d is the geometric mean of ``rank`` and trace / largest eigenvalue. The latter is safe for
-    every bias where variances differ; ``rank`` gains most; their mean stays within 5 % of safe (decision 0008).
+    In the eigenbasis of C, S is diagonal but for the shift, which the formula of Sherman and Morrison adds.
     """
-    trace = float(np.trace(covariance))
-    dimension = float(np.sqrt(rank * trace / np.linalg.eigvalsh(covariance)[-1]))
-    strength = (dimension - 2) * (df / (df + 2) if np.isfinite(df) else 1.0)
-    if strength <= 0:
-        return None
-    distance = max(float(gap @ precision @ gap), strength)
-    precision_cap = trace / (trace + float(np.trace(target_covariance)))
-    log_fit = -strength / 2 * float(np.log(distance / strength))
-    return _JamesSteinStep(min(strength / distance, precision_cap) * gap, log_fit)
-
-
-def _inverse(covariance: FloatArray) -> FloatArray:
     eigenvalues, axes = np.linalg.eigh(covariance)
-    return np.asarray((axes / np.maximum(eigenvalues, EIGENVALUE_FLOOR * eigenvalues[-1])) @ axes.T)
+    if not eigenvalues[-1] > 0:
+        return _Posterior(np.zeros_like(gap), covariance)
+    noise = np.maximum(eigenvalues, EIGENVALUE_FLOOR * eigenvalues[-1])
+    rotated_gap, ones = axes.T @ gap, axes.T @ np.ones(len(gap))
+    bias_shares, shift_shares = _grid(BIAS_POINTS), _grid(SHIFT_POINTS)
+    bias_variance = float(noise.mean()) * (1 / bias_shares - 1)
+    shift_variance = (1 / shift_shares - 1) / float((ones**2 / noise).sum())
+    precision = 1 / (noise + bias_variance[:, None])  # (points, k)
+    weight_of_ones, ones_by_gap = precision @ ones**2, precision @ (ones * rotated_gap)
+    shift_factor = shift_variance / (1 + shift_variance * weight_of_ones[:, None])  # (bias points, shift points)
+    log_density = 0.5 * (
+        np.log(precision).sum(axis=1)[:, None]
+        - np.log1p(shift_variance * weight_of_ones[:, None])
+        - (precision @ rotated_gap**2)[:, None]
+        + shift_factor * ones_by_gap[:, None] ** 2
+    )
+    probability = np.exp(log_density - log_density.max())
+    probability /= probability.sum()
+    steps = noise * precision[:, None, :] * (rotated_gap - (shift_factor * ones_by_gap[:, None])[:, :, None] * ones)
+    mean = np.einsum("bs,bsk->k", probability, steps)
+    between = np.einsum("bs,bsk,bsl->kl", probability, steps - mean, steps - mean)
+    by_bias = probability.sum(axis=1)
+    scaled_ones = noise * precision * ones  # (bias points, k)
+    explained = np.diag(by_bias @ (noise**2 * precision))
+    explained = explained - np.einsum("b,bk,bl->kl", (probability * shift_factor).sum(axis=1), scaled_ones, scaled_ones)
+    posterior = axes @ (np.diag(noise) - explained + between) @ axes.T
+    limit = MAX_SHIFT_SE * np.sqrt(np.diag(covariance))
+    return _Posterior(np.clip(axes @ mean, -limit, limit), (posterior + posterior.T) / 2)
+
+
+def _with_posterior(covariance: FloatArray, posterior: FloatArray, movable: IntArray, rest: IntArray) -> FloatArray:
+    """The covariance (k, k) with the posterior of the ``movable`` models.
+
+    Estimates of the ``rest`` have no source and stay. Their errors are correlated with those of the others:
+    error_rest = regression @ error_movable + independent noise, so the covariance remains positive semidefinite.
+    """
+    own, updated = covariance[np.ix_(movable, movable)], covariance.copy()
+    regression = covariance[np.ix_(rest, movable)] @ np.linalg.pinv(own, hermitian=True)
+    change = regression @ (posterior - own)
+    updated[np.ix_(movable, movable)] = posterior
+    updated[np.ix_(rest, movable)] += change
+    updated[np.ix_(movable, rest)] += change.T
+    updated[np.ix_(rest, rest)] += change @ regression.T
+    return updated
+
+
+def _grid(points: int) -> FloatArray:
+    """Quantiles of the prior of a share, at the midpoints of equal probabilities.
+
+    The smallest are near zero: with a bias of any size, some point of the grid moves nothing.
+    """
+    return np.asarray(((np.arange(points) + 0.5) / points) ** (1 / PRIOR_SHAPE))
 
 
 def _length_ratio(step: FloatArray, gap: FloatArray) -> float:

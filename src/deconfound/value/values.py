@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names, quote
+from deconfound.value.bounded_interval import mid_p_interval
 from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
@@ -48,8 +49,9 @@ class Values:
     share sampling noise, which cancels in a contrast. A model without evidence of its own has infinite variance; its
     interval is [0, 1].
 
-    ``interval_center`` is set where the point estimates were shrunk toward a biased source. Intervals, contrasts and
-    the best set then use the unbiased estimates, to which the covariance belongs.
+    ``interval_center`` is set where the point estimates also use a biased source. Intervals and p-values are then those
+    of the unbiased estimates, to which the covariance belongs, and extended to contain the point estimate.
+    ``posterior_covariance`` describes the error of the point estimates themselves, given a prior for the source's bias.
     """
 
     models: tuple[str, ...]
@@ -57,7 +59,9 @@ class Values:
     covariance: FloatArray  # (k, k)
     method: str
     df: FloatArray | None = None  # (k,) degrees of freedom; None means infinite
+    binomial_variance: FloatArray | None = None  # (k,) at the estimate; None means symmetric intervals
     interval_center: FloatArray | None = None  # (k,) None means the estimate
+    posterior_covariance: FloatArray | None = None  # (k, k) None means the covariance
     reward_weight: FloatArray | None = None  # (k,) control-variate weight of the reward, where it was chosen
     shrinkage_fraction: float | None = None  # distance moved / distance to the source of the shrinkage, in [0, 1]
 
@@ -72,26 +76,40 @@ class Values:
         return self.estimate if self.interval_center is None else self.interval_center
 
     @property
+    def error_covariance(self) -> FloatArray:
+        """Covariance of the errors of the point estimates (k, k)."""
+        return self.covariance if self.posterior_covariance is None else self.posterior_covariance
+
+    @property
     def df_or_inf(self) -> FloatArray:
         """Degrees of freedom (k,), infinite where none are given."""
         return np.full(len(self.models), np.inf) if self.df is None else self.df
 
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
-        """Intervals (k, 2): center ± quantile * standard error, clipped to [0, 1].
+        """Intervals (k, 2) inside [0, 1]; each covers with probability ``level``, with ``simultaneous`` all together.
 
-        Values lie in [0, 1], so clipping loses no coverage. Each interval has coverage ``level``; with
-        ``simultaneous`` all of them together have it.
+        With ``binomial_variance`` they are asymmetric (``mid_p_interval``): the number of yes/no rows with the same
+        variance stands in for the number of rows, reduced as far as a t quantile exceeds the normal one.
         """
-        half_width, center = self.half_width(level, simultaneous), self.center
+        check_level(level)
+        z = self._simultaneous_z(level) if simultaneous else two_sided_z(level)
+        half_width, center = t_quantile_at_z(z, self.df_or_inf) * self.standard_error, self.center
         bounded = ~np.isnan(center) & np.isfinite(half_width)
-        low, high = np.where(bounded, center - half_width, 0.0), np.where(bounded, center + half_width, 1.0)
+        interval = np.tile([0.0, 1.0], (len(center), 1))
+        if self.binomial_variance is None:
+            symmetric = np.column_stack([center - half_width, center + half_width])
+        else:
+            inverse_rows = (half_width / z) ** 2 / self.binomial_variance
+            symmetric = mid_p_interval(center, np.where(bounded, inverse_rows, 1.0), z)
+        interval[bounded] = symmetric[bounded]
+        estimate = np.where(np.isnan(self.estimate), interval[:, 0], self.estimate)
+        low, high = np.minimum(interval[:, 0], estimate), np.maximum(interval[:, 1], estimate)
         return np.asarray(np.clip(np.column_stack([low, high]), 0.0, 1.0))
 
     def half_width(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
-        """Quantile * standard error of each interval (k,), before clipping."""
-        check_level(level)
-        z = self._simultaneous_z(level) if simultaneous else two_sided_z(level)
-        return t_quantile_at_z(z, self.df_or_inf) * self.standard_error
+        """Half of the width of each interval (k,)."""
+        interval = self.interval(level, simultaneous)
+        return np.asarray((interval[:, 1] - interval[:, 0]) / 2)
 
     def contrast(self, model: str, reference: str, level: float = 0.95) -> Contrast:
         """Difference of two values; not adjusted for other comparisons."""
@@ -106,12 +124,12 @@ class Values:
         """Every pair of models, the better one first, with simultaneous intervals and adjusted p-values.
 
         Single-step max-t: a p-value is below 1 - level exactly where its interval excludes zero. Step-down methods
-        such as Holm's have smaller p-values, but no matching intervals.
+        such as Holm's have smaller p-values, but no matching intervals. The order is that of ``ranking``.
         """
         check_level(level)
         pairs = self._differences(list(range(len(self.models))))
         half_width, p_value = max_t_pairs(pairs, self.covariance, level)
-        order = self._descending(self.center)
+        order = self._descending(self.estimate)
         return tuple(
             self._contrast(i, j, pairs, (i, j), half_width, p_value)
             for place, i in enumerate(order)
@@ -121,10 +139,11 @@ class Values:
     def best_set(self, level: float = 0.95) -> tuple[str, ...]:
         """Models that may be the best, in order of the ranking; contains the best one with probability ``level``.
 
-        Never empty. A model with infinite variance is always in it.
+        Contains the first model of the ranking and every model with infinite variance.
         """
         check_level(level)
         in_set = best_set_mask(self._differences(list(range(len(self.models)))), self.covariance, level)
+        in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
 
     def ranking(self) -> tuple[str, ...]:
@@ -159,12 +178,18 @@ class Values:
     def _contrast(
         self, i: int, j: int, pairs: Differences, at: tuple[int, int], half_width: FloatArray, p_value: FloatArray
     ) -> Contrast:
+        """The difference of the estimates with the interval of the unbiased ones, extended to contain it.
+
+        Where the two differ in sign, or one of them is zero, no order is supported, and the p-value is one.
+        """
         model, reference = self.models[i], self.models[j]
-        difference, standard_error = float(self.center[i] - self.center[j]), float(pairs.standard_error[at])
+        difference, standard_error = float(self.estimate[i] - self.estimate[j]), float(pairs.standard_error[at])
         if not np.isfinite(standard_error):
             return Contrast(model, reference, difference, standard_error, -1.0, 1.0, 1.0)
-        low, high = max(difference - float(half_width[at]), -1.0), min(difference + float(half_width[at]), 1.0)
-        return Contrast(model, reference, difference, standard_error, low, high, float(p_value[at]))
+        unbiased, half = float(self.center[i] - self.center[j]), float(half_width[at])
+        low, high = min(unbiased - half, difference), max(unbiased + half, difference)
+        p = float(p_value[at]) if np.sign(unbiased) == np.sign(difference) else 1.0
+        return Contrast(model, reference, difference, standard_error, max(low, -1.0), min(high, 1.0), p)
 
     def _descending(self, numbers: FloatArray) -> list[int]:
         nan_last = np.where(np.isnan(numbers), -np.inf, numbers)

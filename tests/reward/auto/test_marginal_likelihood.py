@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from deconfound.design import FloatArray
-from deconfound.linalg import one_blas_thread
 from deconfound.reward.auto.marginal_likelihood import log_likelihood, maximize_marginal_likelihood
+from deconfound.threads import one_blas_thread
 
 START = np.array([0.1, 1.0])
 

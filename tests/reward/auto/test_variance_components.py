@@ -23,9 +23,8 @@ def test_variances_out_of_range_are_rejected(variance: float) -> None:
 
 
 def test_the_array_has_the_order_of_the_fields() -> None:
-    assert VarianceComponents.from_array(SOME_VARIANCES.as_array()) == SOME_VARIANCES
-    both = np.concatenate([SOME_VARIANCES.reward, SOME_VARIANCES.bias, [SOME_VARIANCES.noise]])
-    np.testing.assert_array_equal(both, SOME_VARIANCES.as_array())
+    array = np.concatenate([SOME_VARIANCES.reward, SOME_VARIANCES.bias, [SOME_VARIANCES.noise]])
+    assert VarianceComponents.from_array(array) == SOME_VARIANCES
 
 
 def test_a_bias_by_model_is_estimated_where_there_is_one() -> None:

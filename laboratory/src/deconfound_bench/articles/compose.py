@@ -19,7 +19,7 @@ MEDIAN_WORDS, LOG_WORDS_SD = 340, 0.52
 MIN_WORDS, MAX_WORDS = 72, 800
 MIN_SENTENCES = 4
 ROUNDUP = "roundup"  # the structure with several events
-MIXED_ROUNDUP_CHANCE = 0.35  # that its events come from several topics
+MIXED_ROUNDUP_PROBABILITY = 0.35  # that its events come from several topics
 
 
 class Draft:
@@ -83,11 +83,11 @@ class Composer:
             phase = min(int(self._draft.words / words * len(phases)), len(phases) - 1)
             self._add_sentences(filler, phases[max(phase, 0)])
         for sentences in closing:
-            self._draft.add(sentences, new_paragraph=self._dice.chance(0.5))
+            self._draft.add(sentences, new_paragraph=self._dice.bernoulli(0.5))
 
     def _compose_roundup(self) -> None:
         """Write about several events of one region, from one topic or from several."""
-        is_mixed = self._dice.chance(MIXED_ROUNDUP_CHANCE)
+        is_mixed = self._dice.bernoulli(MIXED_ROUNDUP_PROBABILITY)
         region = self._names.region()
         opening_filler = self._make_filler(self._topic, region)
         self._add_opening(opening_filler)
@@ -127,7 +127,7 @@ class Composer:
         } or {"fact": 1.0}
         kind = SENTENCE_KINDS[list(usable)[_draw_weighted(list(usable.values()), self._dice)]]
         sentences = kind.write(filler)
-        self._draft.add(sentences, new_paragraph=kind.is_spoken and self._dice.chance(0.85))
+        self._draft.add(sentences, new_paragraph=kind.is_spoken and self._dice.bernoulli(0.85))
 
 
 def compose_article(wordings: Wordings, dice: TextSampler) -> str:

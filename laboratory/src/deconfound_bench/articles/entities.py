@@ -57,16 +57,16 @@ class NameGenerator:
 
     def surname(self) -> str:
         """A surname: from the list, or composed of two parts."""
-        if self._dice.chance(0.45):
+        if self._dice.bernoulli(0.45):
             return self._pick("surnames")
         name = self._compound()
-        return f"{name}-{self._compound()}" if self._dice.chance(0.03) else name
+        return f"{name}-{self._compound()}" if self._dice.bernoulli(0.03) else name
 
     def person(self) -> Person:
         """A woman or a man, sometimes with a middle initial."""
-        is_woman = self._dice.chance(0.5)
+        is_woman = self._dice.bernoulli(0.5)
         first = self._pick("women" if is_woman else "men")
-        middle = f" {self._pick('middle_initials')}." if self._dice.chance(0.06) else ""
+        middle = f" {self._pick('middle_initials')}." if self._dice.bernoulli(0.06) else ""
         return Person(first + middle, self.surname(), is_woman)
 
     def town(self) -> str:
@@ -86,7 +86,7 @@ class NameGenerator:
     def region(self) -> str:
         """A county or province."""
         name = self._pick("name_starts") + self._pick("region_ends")
-        return f"{self._pick('region_prefixes')} {name}" if self._dice.chance(0.2) else name
+        return f"{self._pick('region_prefixes')} {name}" if self._dice.bernoulli(0.2) else name
 
     def brand(self) -> str:
         """A made-up word, as the name of a company."""
@@ -107,7 +107,7 @@ class NameGenerator:
 
     def street(self) -> str:
         """A street."""
-        name = self._pick("street_names") if self._dice.chance(0.6) else self.surname()
+        name = self._pick("street_names") if self._dice.bernoulli(0.6) else self.surname()
         return f"{name} {self._pick('street_types')}"
 
     def newspaper(self) -> str:

@@ -17,8 +17,8 @@ class HouseStyle:
     """The habits of one newspaper.
 
     ``titles`` are the forms of address for men and for women, empty if the newspaper uses surnames only. ``emphasis``
-    has factors on the weights of quotes, numbers and colour. ``joining`` is the chance that a sentence continues with a
-    second clause.
+    has factors on the weights of quotes, numbers and colour. ``joining`` is the probability that a sentence continues
+    with a second clause.
     """
 
     newspaper: NewspaperKind
@@ -36,10 +36,10 @@ class HouseStyle:
 def invent_house_style(newspapers: Sequence[NewspaperKind], names: NameGenerator, dice: TextSampler) -> HouseStyle:
     """Invent a newspaper of one of the kinds; its habits vary around those of its kind."""
     newspaper = dice.pick(newspapers)
-    is_american = dice.chance(0.4)
-    has_titles = dice.chance(0.35)
-    titles = (("Mr.", "Ms.") if is_american or dice.chance(0.4) else ("Mr", "Ms")) if has_titles else ("", "")
-    percent = "%" if dice.chance(0.35) else (" percent" if is_american else " per cent")
+    is_american = dice.bernoulli(0.4)
+    has_titles = dice.bernoulli(0.35)
+    titles = (("Mr.", "Ms.") if is_american or dice.bernoulli(0.4) else ("Mr", "Ms")) if has_titles else ("", "")
+    percent = "%" if dice.bernoulli(0.35) else (" percent" if is_american else " per cent")
     currency = "$" if is_american else dice.pick(("£", "£", "€"))
     return HouseStyle(
         newspaper=newspaper,
@@ -47,9 +47,9 @@ def invent_house_style(newspapers: Sequence[NewspaperKind], names: NameGenerator
         titles=titles,
         percent=percent,
         currency=currency,
-        million=" million" if is_american or dice.chance(0.6) else "m",
+        million=" million" if is_american or dice.bernoulli(0.6) else "m",
         is_american=is_american,
-        quotation_marks=("“", "”") if dice.chance(0.4) else ('"', '"'),
+        quotation_marks=("“", "”") if dice.bernoulli(0.4) else ('"', '"'),
         emphasis={
             "quotes": newspaper.quotes * _random_factor(dice),
             "numbers": newspaper.numbers * _random_factor(dice),

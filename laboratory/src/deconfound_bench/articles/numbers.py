@@ -27,13 +27,13 @@ def two_digits(dice: TextSampler) -> str:
 def hundreds(dice: TextSampler) -> str:
     """A number of three digits, about every third one rounded."""
     number = dice.between(102, 989)
-    return str(round(number, -1) if dice.chance(0.35) else number)
+    return str(round(number, -1) if dice.bernoulli(0.35) else number)
 
 
 def thousands(dice: TextSampler) -> str:
     """A number from 1,100 to 99,000, uniform on the log scale, half of them rounded."""
     number = int(1_100 * 90 ** dice.roll())
-    return f"{round(number, -2) if dice.chance(0.5) else number:,}"
+    return f"{round(number, -2) if dice.bernoulli(0.5) else number:,}"
 
 
 def decimal(dice: TextSampler) -> str:
@@ -50,7 +50,7 @@ def ordinal(dice: TextSampler) -> str:
 def percent(dice: TextSampler, style: HouseStyle) -> str:
     """A percentage; the smaller, the more frequent."""
     number = 1 + dice.roll() ** 1.5 * 88
-    digits = f"{number:.1f}" if dice.chance(0.4) else f"{number:.0f}"
+    digits = f"{number:.1f}" if dice.bernoulli(0.4) else f"{number:.0f}"
     return digits + style.percent
 
 
@@ -61,7 +61,7 @@ def rate(dice: TextSampler, style: HouseStyle) -> str:
 
 def money(dice: TextSampler, style: HouseStyle) -> str:
     """A sum of money from 12,000 to 99 million."""
-    if dice.chance(0.35):
+    if dice.bernoulli(0.35):
         return f"{style.currency}{dice.between(120, 9_500) * 100:,}"
     return f"{style.currency}{dice.between(11, 990) / 10:.1f}{style.million}"
 
@@ -96,7 +96,7 @@ def date(dice: TextSampler, style: HouseStyle) -> str:
 def time_of_day(dice: TextSampler, style: HouseStyle) -> str:
     """A time of day."""
     hour, minute = dice.between(1, 12), dice.pick(("", "15", "20", "30", "40", "45"))
-    half = "a.m." if dice.chance(0.5) else "p.m."
+    half = "a.m." if dice.bernoulli(0.5) else "p.m."
     separator = ":" if style.is_american else "."
     return f"{hour}{separator}{minute} {half}" if minute else f"{hour} {half}"
 

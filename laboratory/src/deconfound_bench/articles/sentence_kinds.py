@@ -42,17 +42,17 @@ def lead(filler: TemplateFiller) -> list[str]:
     elif roll < 0.65 and " said" not in news:
         news = f"{news}, {filler.fill_unused('sources')} said"
     sentence = to_sentence(news)
-    if filler.dice.chance(filler.style.newspaper.dateline):
+    if filler.dice.bernoulli(filler.style.newspaper.dateline):
         agency = filler.style.outlet.removeprefix("the ")
         place = filler.entities.place.upper()
-        sentence = f"{place} ({agency}) — {sentence}" if filler.dice.chance(0.5) else f"{place} — {sentence}"
+        sentence = f"{place} ({agency}) — {sentence}" if filler.dice.bernoulli(0.5) else f"{place} — {sentence}"
     return [sentence]
 
 
 def fact(filler: TemplateFiller) -> list[str]:
     """Add a detail, sometimes with a follow-up."""
     sentences = [to_sentence(_extend(filler, _clause(filler)))]
-    if filler.dice.chance(0.12):
+    if filler.dice.bernoulli(0.12):
         sentences.append(to_sentence(filler.fill_unused("follow_ups")))
     return sentences
 
@@ -60,9 +60,9 @@ def fact(filler: TemplateFiller) -> list[str]:
 def figure(filler: TemplateFiller) -> list[str]:
     """Give a number, often with a comparison."""
     number = filler.fill_unused("figures")
-    if not filler.dice.chance(0.35):
+    if not filler.dice.bernoulli(0.35):
         return [to_sentence(_attribute(filler, number))]
-    if filler.dice.chance(filler.style.joining):
+    if filler.dice.bernoulli(filler.style.joining):
         return [to_sentence(f"{number}, and {filler.fill_unused('comparisons')}")]
     return [to_sentence(_attribute(filler, number)), *_write_clause("comparisons", filler)]
 
@@ -80,8 +80,8 @@ def restatement(filler: TemplateFiller) -> list[str]:
 
 def timed_action(filler: TemplateFiller) -> list[str]:
     """Report what happened at some time of day."""
-    action = filler.fill_unused("facts") if filler.dice.chance(0.3) else _action(filler)
-    if filler.dice.chance(filler.style.joining):
+    action = filler.fill_unused("facts") if filler.dice.bernoulli(0.3) else _action(filler)
+    if filler.dice.bernoulli(filler.style.joining):
         action = f"{action}, {filler.fill_unused('afterthoughts')}"
     return [to_sentence(f"{filler.fill_unused('time_markers')} {action}")]
 
@@ -109,12 +109,12 @@ def remark(filler: TemplateFiller) -> list[str]:
     """Quote a few words, or report a statement in indirect speech."""
     speaker = _mention(filler, _draw_speaker(filler))
     opening, closing = filler.style.quotation_marks
-    if filler.dice.chance(0.5):
+    if filler.dice.bernoulli(0.5):
         words = filler.fill(ASSESSMENT)
         verb = filler.fill(ASSESSMENT_VERB)
         return [to_sentence(f"{speaker} {verb} {opening}{words}{closing}.").replace(f"{closing}.", f".{closing}")]
     verb = filler.fill_any("remark_verbs")
-    statement = filler.fill_unused("facts" if filler.dice.chance(0.5) else "general_facts")
+    statement = filler.fill_unused("facts" if filler.dice.bernoulli(0.5) else "general_facts")
     return [to_sentence(f"{speaker} {verb} that {statement}")]
 
 
@@ -149,11 +149,11 @@ def _action(filler: TemplateFiller) -> str:
 def _extend(filler: TemplateFiller, clause: str) -> str:
     """Add a circumstance, a second clause, a source or a time, as often as the newspaper does."""
     dice, joining = filler.dice, filler.style.joining
-    if dice.chance(0.3 + joining / 2):
-        is_circumstance = dice.chance(0.5)
+    if dice.bernoulli(0.3 + joining / 2):
+        is_circumstance = dice.bernoulli(0.5)
         addition = filler.fill_unused("circumstances" if is_circumstance else "afterthoughts")
         clause = f"{clause}{' ' if is_circumstance else ', '}{addition}"
-    if dice.chance(joining):
+    if dice.bernoulli(joining):
         clause = f"{clause}, {filler.fill_any('conjunctions')} {_clause(filler)}"
     roll = dice.roll()
     if roll < 0.13:
@@ -165,9 +165,9 @@ def _extend(filler: TemplateFiller, clause: str) -> str:
 
 def _attribute(filler: TemplateFiller, number: str) -> str:
     """Sometimes add the source of a number."""
-    if not filler.dice.chance(0.4):
+    if not filler.dice.bernoulli(0.4):
         return number
-    if filler.dice.chance(0.5):
+    if filler.dice.bernoulli(0.5):
         return f"{number}, according to {filler.fill_unused('sources')}"
     return f"{number}, {filler.fill_unused('sources')} said"
 
@@ -187,9 +187,9 @@ def _mention(filler: TemplateFiller, slot: str) -> str:
 
 def _quote_verb(filler: TemplateFiller) -> str:
     is_plain = filler.style.newspaper.plain_verbs
-    if not is_plain and filler.dice.chance(0.15):
+    if not is_plain and filler.dice.bernoulli(0.15):
         return filler.fill_any("vivid_quote_verbs")
-    if is_plain and filler.dice.chance(0.7):
+    if is_plain and filler.dice.bernoulli(0.7):
         return "said"
     return filler.fill_any("quote_verbs")
 
@@ -199,11 +199,11 @@ def _speech(filler: TemplateFiller, slot: str) -> list[str]:
     dice = filler.dice
     either = dice.pick(("hero_quotes", "opponent_quotes"))
     own = {"hero": "hero_quotes", "opponent": "opponent_quotes"}.get(slot, either)
-    count = 1 + dice.chance(0.45) + dice.chance(0.15)
+    count = 1 + dice.bernoulli(0.45) + dice.bernoulli(0.15)
     sentences: list[str] = []
     for _ in range(count):
-        preferred = "stock_phrases" if sentences and dice.chance(0.3) else own
-        is_general = filler.sampler.is_used_up(preferred) or dice.chance(0.25)
+        preferred = "stock_phrases" if sentences and dice.bernoulli(0.3) else own
+        is_general = filler.sampler.is_used_up(preferred) or dice.bernoulli(0.25)
         sentences += _write_sentence("general_quotes" if is_general else preferred, filler)
     return sentences
 

@@ -15,15 +15,15 @@ from deconfound_bench.articles.wordings import Lists, Wordings
 # An article prefers this many words of a list, the first of them most. Other words occur now and then.
 MAX_FAVOURITES = 11
 FAVOURITE_EXPONENT = 1.7
-OTHER_WORD_CHANCE = 0.14
+OTHER_WORD_PROBABILITY = 0.14
 MIN_DRAWS_BETWEEN_REPEATS = 3
 MAX_REDRAWS = 6
 FAVOURITE_LISTS = ("terms", "units", "adj", "mood", "sites")
 
 POOL_EXPONENT = 1.6  # how strongly the first names of a pool are preferred
-FULL_NAME_CHANCE = 0.16  # at a later mention
-LONG_SUBJECT_CHANCE = 0.12
-LONG_ORGANIZATION_CHANCE = 0.45
+FULL_NAME_PROBABILITY = 0.16  # at a later mention
+LONG_SUBJECT_PROBABILITY = 0.12
+LONG_ORGANIZATION_PROBABILITY = 0.45
 BYSTANDER_HOME = "{from {town}|of {street}|from {place}|in {place}}"
 
 
@@ -64,7 +64,7 @@ class WordingSampler:
         return word
 
     def _draw_word(self, name: str) -> str:
-        if self._dice.chance(OTHER_WORD_CHANCE):
+        if self._dice.bernoulli(OTHER_WORD_PROBABILITY):
             return self.draw(name)
         favourites = self._favourites.get(name)
         if favourites is None:
@@ -122,14 +122,14 @@ class TemplateFiller:
         if slot not in self._mentioned:
             self._mentioned.add(slot)
             return f"{speaker.academic_title} {person.first} {person.last}, {self.fill(speaker.role)},".lstrip()
-        if self.dice.chance(FULL_NAME_CHANCE):
+        if self.dice.bernoulli(FULL_NAME_PROBABILITY):
             return f"{person.first} {person.last}"
         return f"{speaker.academic_title or self.style.titles[person.is_woman]} {person.last}".strip()
 
     def mention_bystander(self) -> str:
         """Name a new person who occurs only once."""
         person = self._names.person()
-        age = f" {self.dice.between(19, 84)}," if self.dice.chance(0.5) else ""
+        age = f" {self.dice.between(19, 84)}," if self.dice.bernoulli(0.5) else ""
         home = self.fill(BYSTANDER_HOME)
         return f"{person.first} {person.last},{age} a {self.fill_unused('bystanders')} {home},"
 
@@ -200,16 +200,16 @@ class TemplateFiller:
         return pool[position]
 
     def _mention_organization(self) -> str:
-        return self._mention_again("org", self._organization, self._short_organization, LONG_ORGANIZATION_CHANCE)
+        return self._mention_again("org", self._organization, self._short_organization, LONG_ORGANIZATION_PROBABILITY)
 
     def _mention_subject(self) -> str:
-        return self._mention_again("subject", self._long_subject, self._short_subject, LONG_SUBJECT_CHANCE)
+        return self._mention_again("subject", self._long_subject, self._short_subject, LONG_SUBJECT_PROBABILITY)
 
-    def _mention_again(self, slot: str, long: str, short: str, long_chance: float) -> str:
+    def _mention_again(self, slot: str, long: str, short: str, long_probability: float) -> str:
         if slot not in self._mentioned:
             self._mentioned.add(slot)
             return long
-        return long if self.dice.chance(long_chance) else short
+        return long if self.dice.bernoulli(long_probability) else short
 
     def _next_time(self) -> str:
         """A time of day 10 to 45 minutes after the last one."""

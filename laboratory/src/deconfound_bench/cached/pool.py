@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound_bench.artifact_dir import atomic_directory, read_manifest, write_manifest
 from deconfound_bench.cached.environment import Environment, pca_proxies
 from deconfound_bench.cached.router import Router, RouterConstants

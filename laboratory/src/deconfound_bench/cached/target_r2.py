@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound_bench.cached.draws import HELD_OUT_SHARE, split_contexts
 from deconfound_bench.cached.pool import CachedPool
 from deconfound_bench.results import read_parquet_rows, write_parquet

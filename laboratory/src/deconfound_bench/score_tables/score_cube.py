@@ -46,9 +46,9 @@ class Estimate:
         """Decimals that show one digit of the standard error, or two if the first is a 1; None without an error."""
         if not math.isfinite(self.standard_error) or round(self.standard_error, MAX_DECIMALS) == 0:
             return None
-        power = math.floor(math.log10(self.standard_error))
-        first_digit = round(self.standard_error / 10**power, 1)
-        return min(max(-power + (1 if first_digit < 2 else 0), 0), MAX_DECIMALS)
+        exponent = math.floor(math.log10(self.standard_error))
+        first_digit = round(self.standard_error / 10**exponent, 1)
+        return min(max(-exponent + (1 if first_digit < 2 else 0), 0), MAX_DECIMALS)
 
     def format(self, decimals: int | None = None) -> str:
         """Mean ± standard error, with the decimals given or those that the standard error justifies."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deconfound.errors import UsageError
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound_bench.results import Cell, Score, write_results
 from deconfound_bench.sweep.folder import SweepFolder, locked_folder
 from deconfound_bench.sweep.processes import TaskBatch, run_tasks

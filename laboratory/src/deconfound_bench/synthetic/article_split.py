@@ -30,12 +30,11 @@ class ArticlePart:
 
 @dataclass(frozen=True, slots=True)
 class ArticleSplit:
-    """The three parts, and the other articles that the embedding is fitted on."""
+    """The three parts; the embedding is fitted on articles outside of them."""
 
     train: ArticlePart  # log and experiment are drawn from these
     truth: ArticlePart
     evaluation: ArticlePart
-    embedding_articles: IntArray
 
 
 def split_articles(corpus: Corpus, constants: Constants, dgp: DataGeneratingProcess) -> ArticleSplit:
@@ -54,7 +53,7 @@ def split_articles(corpus: Corpus, constants: Constants, dgp: DataGeneratingProc
     expected = _expected_score(texts, psi, constants, dgp)
     parts = stratified_split(expected, sizes, np.random.default_rng([constants.seed, 5]))
     train, truth, evaluation = (ArticlePart(chosen[part], psi[part]) for part in parts)
-    return ArticleSplit(train, truth, evaluation, rest)
+    return ArticleSplit(train, truth, evaluation)
 
 
 def _expected_score(

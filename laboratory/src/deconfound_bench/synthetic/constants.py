@@ -22,7 +22,7 @@ class Sizes:
     truth: int = 100  # held out; the models' true values are means over them
     evaluation: int = 100  # held out; regret and direct values are means over them
     embedding: int = 5_000  # contexts that the embedding is fitted on, or fewer if there are not that many
-    kept_draws: int = 2  # outputs of a stochastic summarizer on each context of log and experiment
+    train_draws: int = 2  # outputs of a stochastic summarizer on each context of log and experiment
     draws: int = 5  # outputs of a stochastic summarizer on each held-out context
 
 

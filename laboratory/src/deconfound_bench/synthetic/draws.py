@@ -12,7 +12,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
 from deconfound.errors import UsageError
 from deconfound.features.proxy import Labels, ProxyMap, fit_proxy
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound_bench.batch_prediction import ReplayFeatures
 from deconfound_bench.gram_rows import GramRows
 from deconfound_bench.replication import Replication, Truth

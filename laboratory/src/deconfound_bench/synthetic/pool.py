@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.linalg import one_blas_thread
+from deconfound.threads import one_blas_thread
 from deconfound_bench.articles import Corpus
 from deconfound_bench.artifact_dir import atomic_directory, write_manifest
 from deconfound_bench.gram_rows import GramStore, gram_store_by_eigh
@@ -111,7 +111,7 @@ def write_summaries(corpus: Corpus, constants: Constants, workers: int, progress
     sizes = constants.sizes
     with one_blas_thread():
         split = split_articles(corpus, constants, draw_dgp(constants, len(SUMMARIZERS)))
-    parts = ((split.train, sizes.kept_draws), (split.truth, sizes.draws), (split.evaluation, sizes.draws))
+    parts = ((split.train, sizes.train_draws), (split.truth, sizes.draws), (split.evaluation, sizes.draws))
     jobs = [
         (corpus.texts[number], draws, (constants.seed, 4, int(number)))
         for part, draws in parts

@@ -1,7 +1,7 @@
 """Summarization: judged summaries of news articles under two reward maps.
 
     smooth     g_u = sum_k w_uk s_k
-    sharpened  g_u = sigmoid( (clip(sum_k wbar_uk s_k - penalty * claims / 20) - centre) / scale )
+    sharpened  g_u = sigmoid( (clip(sum_k wbar_uk s_k - penalty * claims / 20) - center) / scale )
                wbar_uk = w_uk^exponent / sum_l w_ul^exponent
 
 s_k are the judged components. If a grid lacks a component, it is omitted and the other weights are rescaled to sum to
@@ -27,11 +27,11 @@ from deconfound_bench.cached.observables import context_features, relative_cost,
 from deconfound_bench.cached.router import RouterConstants, make_router
 from deconfound_bench.grid import Grid, read_grid, with_digest
 from deconfound_bench.results import Cell
-from deconfound_bench.rubric import CLAIMS_SCALE, RUBRIC
 
 T = TypeVar("T")
 SMOOTH, SHARPENED = "smooth", "sharpened"
-COMPONENTS = tuple(scale.name for scale in RUBRIC)
+COMPONENTS = ("faithfulness", "coverage", "clarity", "conciseness")
+CLAIMS_SCALE = 20  # the reward divides the number of unsupported claims by this; grids may count more
 CONFOUNDINGS = (0.0, 0.2, 0.5, 0.8, 0.9, 0.99)
 LOG_ROWS = (2_000, 20_000)
 MAX_EXPERIMENT_ROWS = 800
@@ -65,7 +65,7 @@ class Sharpening:
 
     exponent: float = 16.0
     claims_penalty: float = 0.1
-    centre: float = 0.9
+    center: float = 0.9
     scale: float = 0.02
 
 
@@ -216,7 +216,7 @@ def sharpened_reward(
     scores: FloatArray, claims: FloatArray, weights: FloatArray, constants: Sharpening = PAPER_SHARPENING
 ) -> FloatArray:
     """Expected outcome that is high only if the components a segment values most are nearly perfect."""
-    powered = weights**constants.exponent
-    level = scores @ (powered / powered.sum(axis=1, keepdims=True)).T
+    sharpened = weights**constants.exponent
+    level = scores @ (sharpened / sharpened.sum(axis=1, keepdims=True)).T
     level = level - constants.claims_penalty * claims[..., None] / CLAIMS_SCALE
-    return np.asarray(expit((np.clip(level, 0.0, 1.0) - constants.centre) / constants.scale))
+    return np.asarray(expit((np.clip(level, 0.0, 1.0) - constants.center) / constants.scale))

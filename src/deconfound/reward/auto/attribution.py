@@ -30,11 +30,6 @@ class Attribution:
     variance_components: VarianceComponents
 
     @property
-    def log_share(self) -> float:
-        """Share of the log, over all views."""
-        return float(self.shares[0].sum())
-
-    @property
     def log_bias_sd(self) -> float:
         """Standard deviation of the log's bias between models, in outcome units."""
         variances = self.variance_components

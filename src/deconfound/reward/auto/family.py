@@ -39,7 +39,6 @@ class Auto(FamilyDefaults):
 
     name: ClassVar[str] = "auto"
     surface_share: ClassVar[float | None] = 0.0  # phi is text alone; the statistics are in psi, with a variance there
-    shrinks_values: ClassVar[bool] = True
     max_log_rows: ClassVar[int | None] = 6000  # cost grows with the cube: twice as many take eight times as long
     variance_components: VarianceComponents | None = None  # None: estimated from the data it is fitted to
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, Rows, stack
 from deconfound.errors import UsageError
-from deconfound.linalg import one_blas_thread
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
 from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import TrainingData
+from deconfound.threads import one_blas_thread
 
 ROWS_PER_SOURCE = 300
 """Rows of each source used to estimate the variances; a few hundred are enough for nine numbers."""
@@ -64,13 +64,9 @@ class VarianceComponents:
         """Variances of the log bias's components (4,), in the same order."""
         return np.array([self.bias_text, self.bias_proxies, self.bias_model, self.bias_intercept])
 
-    def as_array(self) -> FloatArray:
-        """All variances (9,), in the order of the fields."""
-        return np.array(astuple(self))
-
     @classmethod
     def from_array(cls, variances: FloatArray) -> VarianceComponents:
-        """The inverse of ``as_array``."""
+        """From all variances (9,), in the order of the fields."""
         return cls(*(float(variance) for variance in variances))
 
 

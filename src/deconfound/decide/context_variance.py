@@ -1,0 +1,113 @@
+"""How much values differ between contexts beyond what a reward predicts, estimated from similar contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from deconfound.design import FloatArray, IntArray, Rows
+
+PRIOR_SHARE = 0.05
+"""Prior median of each variance, as a share of the residual variance, and its smallest value.
+
+Differences between contexts that nothing in the features shows cannot be separated from noise. In the demo their share
+is 0.04.
+"""
+
+MAX_ROWS = 1_000  # of the experiment; the number of pairs grows with the square
+SAMPLE_SEED = 7  # of the rows taken from a longer experiment
+MIN_PAIRS = 10  # fewer pairs of rows say nothing
+GRID_POINTS = 400  # of the quadrature over a share between 0 and 1
+
+
+@dataclass(frozen=True, slots=True)
+class ContextVariance:
+    """Variances of values between contexts that a calibrated reward does not predict, with their standard errors."""
+
+    by_model: float  # of the part that differs between models: what makes another model the best one
+    common: float  # of the part that all models share
+    by_model_sd: float  # posterior standard deviation of ``by_model``
+
+    @classmethod
+    def zero(cls) -> Self:
+        """No unpredicted differences."""
+        return cls(0.0, 0.0, 0.0)
+
+    @classmethod
+    def from_residuals(
+        cls, residual: FloatArray, model: IntArray, rows: Rows, noise_group: IntArray | None = None
+    ) -> Self:
+        """Regress products of residuals on the similarity of their contexts (Haseman and Elston, 1972).
+
+            E r_i r_j = K_ij (common + by_model 1{model_i = model_j}),      i != j
+
+        K is the inner product of the rows' features, with mean one on the diagonal. Pairs within one ``noise_group``,
+        such as a user, are left out. The variances have a prior with median ``PRIOR_SHARE``, which decides where no two
+        contexts resemble each other; their posterior mean is then a tenth of the residual variance.
+        """
+        if not len(residual):
+            return cls.zero()
+        sample = _sample(len(residual))
+        residual, model = residual[sample], model[sample]
+        residual_variance = float(np.mean(residual**2))
+        prior = PRIOR_SHARE * residual_variance
+        similarity = _similarity(rows.take(sample))
+        pair = np.triu(np.ones_like(similarity, dtype=np.bool_), 1)
+        if noise_group is not None:
+            pair &= noise_group[sample][:, None] != noise_group[sample]
+        if pair.sum() < MIN_PAIRS or residual_variance == 0:
+            return cls(prior, prior, prior)
+        product, kernel = np.outer(residual, residual)[pair], similarity[pair]
+        design = np.column_stack([kernel, kernel * (model[:, None] == model)[pair]])
+        information = design.T @ design
+        if not np.linalg.eigvalsh(information)[0] > np.finfo(np.float64).eps * np.trace(information):
+            return cls(prior, prior, prior)
+        inverse = np.linalg.inv(information)
+        common, by_model = inverse @ (design.T @ product)
+        standard_error = residual_variance * np.sqrt(np.diag(inverse))
+        common_mean, _ = _posterior(float(common), float(standard_error[0]), residual_variance)
+        mean, sd = _posterior(float(by_model), float(standard_error[1]), residual_variance)
+        return cls(max(mean, prior), max(common_mean, prior), sd)
+
+
+def _posterior(estimate: float, standard_error: float, residual_variance: float) -> tuple[float, float]:
+    """Mean and standard deviation of a variance 0 < v < residual variance, by quadrature.
+
+    Its density is N(v; estimate, se^2) / (1 + v / (PRIOR_SHARE * residual_variance))^2. The prior has a heavy tail:
+    it hardly reduces a large variance that the residuals show.
+    """
+    share = (np.arange(GRID_POINTS) + 0.5) / GRID_POINTS
+    share = share**2  # denser near zero
+    z = (share * residual_variance - estimate) / standard_error
+    log_density = -0.5 * z**2 - 2 * np.log1p(share / PRIOR_SHARE) + 0.5 * np.log(share)  # the last from the spacing
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    mean = float(density @ share)
+    sd = float(np.sqrt(density @ (share - mean) ** 2))
+    return mean * residual_variance, sd * residual_variance
+
+
+def _sample(rows: int) -> IntArray:
+    if rows <= MAX_ROWS:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(SAMPLE_SEED).choice(rows, MAX_ROWS, replace=False))
+
+
+def _similarity(rows: Rows) -> FloatArray:
+    """Mean of the kernels of phi and psi (n, n), each centered and with mean one on the diagonal."""
+    kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
+    if rows.psi is not None and rows.psi.shape[1]:
+        sd = rows.psi.std(axis=0)
+        scaled = (rows.psi - rows.psi.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
+        kernels.append(_centered_kernel(scaled @ scaled.T))
+    return np.asarray(sum(kernels) / len(kernels))
+
+
+def _centered_kernel(kernel: FloatArray) -> FloatArray:
+    """The kernel of features minus their mean; zero where features do not vary."""
+    row_mean = kernel.mean(axis=0)
+    centered = kernel - row_mean - row_mean[:, None] + row_mean.mean()
+    scale = float(np.diag(centered).mean())
+    return np.asarray(centered / scale) if scale > 0 else np.zeros_like(centered)
