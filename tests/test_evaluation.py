@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 import deconfound as dc
 from deconfound.crossfit import CrossFit, cross_fit
-from deconfound.decide.calibration import cross_fitted_calibrated_q
-from deconfound.decide.routing import routing_gain
+from deconfound.decide.calibration import CrossFittedPolicy
 from deconfound.demo import Demo
 from deconfound.design import group_folds
 from deconfound.evaluation import FOLDS
 from deconfound.findings import Notice
 from deconfound.progress import no_progress
-from deconfound.reward import FAMILIES, Auto, ExpOnly, Family, ObsOnly
+from deconfound.reward import FAMILIES, Auto, ExpOnly, Family
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.surface_share import StudyTrainingData
-from deconfound.value import ScoredExperiment, direct, tuned_doubly_robust, with_reward_bias
+from deconfound.value import ScoredExperiment
 from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
 CLOSE = 1e-8  # sums in another order differ in the last digits; fits repeat them through a solve
@@ -209,33 +208,22 @@ def test_routing_evaluates_the_recommended_policy(study, result):
     """It follows the calibrated reward; the uncalibrated one would choose other models here."""
     _, data = cross_fit_demo(Auto())
     folds = group_folds(prepared_demo().arrays.experiment.fold_group, FOLDS, 0)
-    policy_q = cross_fitted_calibrated_q(data, folds)
-    expected = np.bincount(policy_q.argmax(axis=1), minlength=len(study.models)) / len(policy_q)
-    np.testing.assert_allclose(result.routing.model_shares, expected)
-    assert not np.allclose(routing_gain(data).model_shares, expected)
+    calibrated, uncalibrated = CrossFittedPolicy.fit(data, folds).q, data.q
+    shares = [np.bincount(q.argmax(axis=1), minlength=len(study.models)) / len(q) for q in (calibrated, uncalibrated)]
+    np.testing.assert_allclose(result.routing.model_shares, shares[0])
+    assert not np.allclose(shares[0], shares[1])
 
 
-def test_intervals_of_direct_values_include_the_bias_of_the_reward(study, result):
+def test_direct_values_have_the_intervals_of_the_unbiased_ones(study, result):
     """A reward fitted to the log alone does not vary between bootstrap experiments, and is still biased."""
     logged = dc.evaluate(study, "obs-only", options=dc.EvaluationOptions(method="direct"))
-    gap = logged.direct.estimate - demo_result("obs-only").values.center
-    assert result.direct.method == "direct, bootstrap refits, reward bias included"
-    assert logged.values.method == "direct, reward bias included"
-    assert (logged.values.standard_error > 0.5 * np.sqrt(np.mean(gap**2))).all()
-    assert np.isfinite(result.direct.df).all()
-
-
-def test_the_gap_of_direct_values_compares_both_on_the_same_resampled_contexts(study):
-    result = demo_result("obs-only")
-    fitted, data = cross_fit_demo(ObsOnly())  # this reward ignores the experiment, so it is the same in every fold
-    reward_weight = float(result.values.reward_weight.mean())
-    gaps = []
-    for rows in fitted.bootstrap_rows:
-        resampled = tuned_doubly_robust(data.take(rows), reward_weight=reward_weight)
-        gaps.append(fitted.q[rows].mean(axis=0) - resampled.estimate)
-    without_gap = direct(study.models, fitted.q, prepared_demo().arrays.experiment.cluster)
-    expected = with_reward_bias(without_gap, result.values, np.array(gaps))
-    np.testing.assert_allclose(result.direct.covariance, expected.covariance, rtol=1e-9)
+    assert logged.values.method == result.direct.method == "direct"
+    np.testing.assert_array_equal(logged.values.estimate, demo_result("obs-only").direct.estimate)
+    np.testing.assert_array_equal(logged.values.center, demo_result("obs-only").values.center)
+    interval, unbiased = logged.values.interval(), demo_result("obs-only").values.interval()
+    inside = (interval[:, 0] <= logged.values.estimate) & (logged.values.estimate <= interval[:, 1])
+    assert inside.all()
+    assert ((interval[:, 1] - interval[:, 0]) > 0.7 * (unbiased[:, 1] - unbiased[:, 0])).all()
 
 
 def test_users_of_the_log_widen_the_intervals_of_its_bias(demo):
@@ -272,16 +260,18 @@ def narrow(demo: Demo, half_experiment: pa.Table, outside: pa.ChunkedArray) -> d
     return dc.evaluate(load_demo(demo, experiment=half_experiment, replay=demo.replay.filter(pc.invert(outside))))
 
 
-def test_extra_contexts_of_the_same_population_reduce_standard_errors(demo, half_experiment, narrow):
-    wide = dc.evaluate(load_demo(demo, experiment=half_experiment))
+def test_extra_contexts_are_averaged_in_on_request_alone(demo, half_experiment, narrow):
+    study = load_demo(demo, experiment=half_experiment)
+    default, wide = dc.evaluate(study), dc.evaluate(study, options=dc.EvaluationOptions(extra_contexts=True))
     assert verdicts(wide)["contexts of the replay"] == "pass"
     assert "contexts of the replay" not in verdicts(narrow)
-    assert wide.values.standard_error.mean() < narrow.values.standard_error.mean()
-    moved = wide.policy.calibration.mean_q - narrow.policy.calibration.mean_q
+    np.testing.assert_allclose(default.values.estimate, narrow.values.estimate, rtol=1e-9)
+    assert wide.values.standard_error.mean() < default.values.standard_error.mean()
+    moved = wide.policy.calibration.mean_q - default.policy.calibration.mean_q
     assert np.abs(moved).max() > 1e-3  # mean q is over the contexts that the values are about
 
 
-def test_extra_contexts_of_another_population_are_not_used(demo, half_experiment, outside, narrow):
+def test_extra_contexts_of_another_population_get_a_warning_and_change_nothing(demo, half_experiment, outside, narrow):
     def disguise(column: pa.ChunkedArray) -> pa.Array:
         return pc.if_else(outside, pc.binary_join_element_wise("qqq zzz", column, " "), column)
 

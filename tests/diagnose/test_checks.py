@@ -35,12 +35,10 @@ def test_all_p_values_of_a_study_are_adjusted_together():
     assert {finding.assumption for finding in tested} == {"A1", "A2", "A3", "A5"}
 
 
-def test_run_checks_also_returns_the_context_shift_and_the_weights():
+def test_run_checks_also_returns_the_weights():
     study = make_study(seed=4)
     report = run_checks(study, study_arrays(study))
     assert report.findings == check(study)
-    assert report.context_shift.log is False  # texts of the log begin with "log", those of the experiment with "case"
-    assert report.context_shift.replay is None
     assert report.transport_weights is None
     target = study.experiment.arrow.select(["context"])
     weighted = run_checks(study, study_arrays(study), target=target)

@@ -9,7 +9,6 @@ import pytest
 from deconfound.data import Experiment, Log, Replay, Study
 from deconfound.diagnose.context_shift import (
     ContextDifference,
-    ContextShift,
     SameContexts,
     UndescribedContexts,
     check_context_shift,
@@ -17,7 +16,6 @@ from deconfound.diagnose.context_shift import (
     require_overlap,
     sample_contexts,
 )
-from deconfound.diagnose.multiplicity import PendingFinding
 from deconfound.errors import AssumptionError, DataError
 from deconfound.features.context_features import ContextTable
 from deconfound.value.transport import TransportWeights, transport_weights
@@ -28,11 +26,11 @@ OTHER = ("invoice", "router", "kettle", "passport", "violin")
 
 def check(study, target=None):
     weights = None if target is None else transport_weights(study_arrays(study), study, target, 0)
-    return check_context_shift(study, target, weights, 0, 0.95)
+    return check_context_shift(study, target, weights, 0)
 
 
 def findings(study, target=None):
-    return by_check(check(study, target)[0])
+    return by_check(check(study, target))
 
 
 def text(rng, words=WORDS):
@@ -140,26 +138,8 @@ def test_other_contexts_in_the_log_warn_and_never_fail():
 
 
 def test_extra_replayed_contexts_are_compared():
-    results, shift = check(text_study(extra=[WORDS] * 90))
-    assert by_check(results)["contexts of the replay"].verdict == "pass"
-    assert shift == ContextShift(log=True, replay=True, target=None)
-    results, shift = check(text_study(extra=[OTHER] * 90))
-    assert by_check(results)["contexts of the replay"].verdict == "warn"
-    assert shift == ContextShift(log=True, replay=False, target=None)
-
-
-def test_the_shift_is_decided_by_the_raw_p_value_and_the_verdict_by_the_adjusted_one():
-    """The estimation must not use extra contexts more readily because other checks were run."""
-    study = text_study(extra=[WORDS] * 90)
-    p = findings(study)["contexts of the replay"].p_value
-    level = 1.0 - 1.01 * p
-    results, shift = check_context_shift(study, None, None, 0, level)
-    assert shift.replay is False
-    other_tests = [PendingFinding(f"other {i}", "A1", SameContexts("log"), 0.0, 1.0) for i in range(3)]
-    adjusted = by_check([*results, *other_tests], level)["contexts of the replay"]
-    assert adjusted.verdict == "pass"
-    assert adjusted.details.same_population is False
-    assert check_context_shift(study, None, None, 0, 1.0 - 0.99 * p)[1].replay is True
+    assert findings(text_study(extra=[WORDS] * 90))["contexts of the replay"].verdict == "pass"
+    assert findings(text_study(extra=[OTHER] * 90))["contexts of the replay"].verdict == "warn"
 
 
 def test_a_target_like_the_experiment_costs_little_and_another_much():
@@ -239,9 +219,7 @@ def test_a_target_with_missing_features_names_the_column(values):
 
 
 def test_few_contexts_cannot_be_compared():
-    results, shift = check(text_study(rows=5))
-    assert by_check(results)["contexts of the log"].verdict == "cannot tell"
-    assert shift.log is None
+    assert findings(text_study(rows=5))["contexts of the log"].verdict == "cannot tell"
     one = findings(text_study(), pa.table({"context": ["one context"] * 30}))
     assert one["contexts of the target"].verdict == "cannot tell"
 

@@ -32,6 +32,8 @@ ROUTING = RoutingGain(
     gain=0.05,
     gain_low=0.01,
     gain_high=0.09,
+    gain_bound=0.005,
+    achievable_gain_bound=0.2,
     plug_in_gain=0.1,
     model_shares=(0.6, 0.4),
     best_model_share=0.6,
@@ -83,18 +85,17 @@ def test_each_routing_verdict_has_its_sentence():
         'Routing pays: it gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090).'
     )
     assert routing_text(replace(ROUTING, verdict="one model")) == (
-        'Use "cedar" everywhere: routing gains less than 0.01 (95 % interval +0.010 to +0.090).'
-    )
-    assert routing_text(replace(ROUTING, verdict="one model", model_shares=(0.0, 1.0))) == (
-        'Routing adds nothing: "oak" is recommended on every context.'
+        'Use "cedar" everywhere: no routing can gain 0.01 or more (95 % confidence).'
     )
     inconclusive = replace(ROUTING, verdict="cannot tell")
     assert routing_text(inconclusive) == (
-        'Inconclusive: routing gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090).'
+        'No evidence that routing pays: its gain over always using "cedar" lies between +0.010 and +0.090 '
+        "(95 % confidence)."
     )
     for few in (replace(inconclusive, on_policy_rows=1), replace(inconclusive, on_policy_rows=1, gain=np.nan)):
         assert routing_text(few) == (
-            "Inconclusive: 1 experiment row used the model that routing would choose. Randomize more contexts."
+            "No evidence on routing: 1 experiment row used the model that routing would choose. Randomize more "
+            "contexts."
         )
 
 

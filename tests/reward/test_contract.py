@@ -41,7 +41,6 @@ def test_names_are_unique_and_can_be_typed_on_a_command_line() -> None:
 @pytest.mark.parametrize("family", REGISTERED)
 def test_the_class_attributes_are_in_range(family: Any) -> None:
     assert isinstance(family.learns_from_experiment, bool)
-    assert isinstance(family.shrinks_values, bool)
     assert family.surface_share is None or 0.0 <= family.surface_share <= 1.0
     assert family.max_log_rows is None or family.max_log_rows > 0
 

@@ -66,7 +66,7 @@ def test_families_over_psi_say_when_it_is_missing(family: Any, pair: Pair) -> No
         family().fit(replace(pair.log, psi=None), replace(pair.experiment, psi=None))
 
 
-def test_only_auto_has_a_fixed_surface_share_shrinks_values_and_samples_a_long_log() -> None:
-    special = [f for f in EVERY if f.surface_share is not None or f.shrinks_values or f.max_log_rows is not None]
+def test_only_auto_has_a_fixed_surface_share_and_samples_a_long_log() -> None:
+    special = [f for f in EVERY if f.surface_share is not None or f.max_log_rows is not None]
     assert special == [Auto]
-    assert (Auto.surface_share, Auto.shrinks_values, Auto.max_log_rows) == (0.0, True, 6000)
+    assert (Auto.surface_share, Auto.max_log_rows) == (0.0, 6000)

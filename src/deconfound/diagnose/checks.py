@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from deconfound.data import Study
-from deconfound.diagnose.context_shift import ContextShift, check_context_shift
+from deconfound.diagnose.context_shift import check_context_shift
 from deconfound.diagnose.multiplicity import PendingFinding, judge
 from deconfound.diagnose.outcome_consistency import check_outcome_consistency
 from deconfound.diagnose.output_mechanism import check_output_mechanism
@@ -33,7 +33,6 @@ class CheckReport:
     """All findings of one study, and what the estimation needs to know from them."""
 
     findings: tuple[Finding, ...]
-    context_shift: ContextShift
     transport_weights: TransportWeights | None  # toward the target; None without one, or without context features
 
 
@@ -83,5 +82,5 @@ def run_checks(
         results += check_output_mechanism(arrays, study, seed, level)
         progress("checking the contexts", 5 / STAGES)
         weights = None if target is None else transport_weights(arrays, study, target, seed)
-        of_contexts, context_shift = check_context_shift(study, target, weights, seed, level)
-    return CheckReport(judge([*results, *of_contexts], level), context_shift, weights)
+        results += check_context_shift(study, target, weights, seed)
+    return CheckReport(judge(results, level), weights)

@@ -42,18 +42,6 @@ OVERLAP = "overlap with the target"
 IDENTICAL_CONTEXTS = TwoSampleResult(0.5, 1.0, 0, 1, ())  # of a set of contexts and itself
 
 
-@dataclass(frozen=True, slots=True)
-class ContextShift:
-    """Whether each table's contexts may come from the experiment's population, by the raw p-value.
-
-    None where there is nothing to compare, or too little.
-    """
-
-    log: bool | None
-    replay: bool | None  # contexts replayed beyond the experiment's
-    target: bool | None
-
-
 # --- details of the findings ---
 
 
@@ -66,15 +54,11 @@ class SameContexts:
 
 @dataclass(frozen=True, slots=True)
 class ContextDifference:
-    """A two-sample test of the experiment's contexts against another table's.
-
-    ``same_population`` is decided by the raw p-value, as the estimation does: see ``ContextShift``.
-    """
+    """A two-sample test of the experiment's contexts against another table's."""
 
     other_source: str  # "log", "replay" or "target"
     auc: float
     contexts: int
-    same_population: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,29 +90,26 @@ class TargetOverlap:
 
 
 def check_context_shift(
-    study: Study, target: pa.Table | None, weights: TransportWeights | None, seed: int, level: float
-) -> tuple[tuple[Finding | PendingFinding, ...], ContextShift]:
+    study: Study, target: pa.Table | None, weights: TransportWeights | None, seed: int
+) -> tuple[Finding | PendingFinding, ...]:
     """Compare the contexts of log, extra replay and target with the experiment's; judge the overlap with the target."""
     compared: dict[str, TwoSampleResult | None] = {"log": compare_log_contexts(study, seed)}
     if study.replay.unique_values("context_id") - study.experiment.unique_values("context_id"):
         compared["replay"] = compare_replay_contexts(study, seed)
     if target is not None:
         compared["target"] = compare_target_contexts(study, target, seed)
-    same = {name: None if result is None else result.p_value >= 1.0 - level for name, result in compared.items()}
-    findings = [_context_finding(study, name, result, bool(same[name])) for name, result in compared.items()]
+    findings = [_context_finding(study, name, result) for name, result in compared.items()]
     if weights is not None:
         findings.append(overlap_finding(weights))
-    return tuple(findings), ContextShift(same["log"], same.get("replay"), same.get("target"))
+    return tuple(findings)
 
 
-def _context_finding(
-    study: Study, other_source: str, result: TwoSampleResult | None, same_population: bool
-) -> Finding | PendingFinding:
+def _context_finding(study: Study, other_source: str, result: TwoSampleResult | None) -> Finding | PendingFinding:
     check = f"contexts of the {other_source}"
     if result is IDENTICAL_CONTEXTS:
         return Finding(check, "pass", SameContexts(other_source), "A5")
     if result is not None:
-        details = ContextDifference(other_source, result.auc, result.rows, same_population)
+        details = ContextDifference(other_source, result.auc, result.rows)
         return PendingFinding(check, "A5", details, result.auc, result.p_value, worst="warn")
     if study.has_text or context_only_columns(study):
         return Finding(check, "cannot tell", TooFewContexts(other_source, MIN_STRATA), "A5")

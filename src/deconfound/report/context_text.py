@@ -21,8 +21,8 @@ SHIFT_CONSEQUENCE = {
         "Nothing to do for the values. If the log's contexts are the ones that matter, give them as --target.",
     ),
     "replay": (
-        "Values are averaged over the experiment's contexts only.",
-        "To use all replayed contexts, draw both from one list at random.",
+        "Values are averages over the experiment's contexts, so they remain valid.",
+        "Do not use --extra-contexts: the values would describe a mixture of both populations.",
     ),
     "target": (
         "Values without weights describe other contexts than the target's.",
@@ -37,10 +37,7 @@ def _context_difference(details: contexts.ContextDifference, finding: Finding) -
     consequence, remedy = SHIFT_CONSEQUENCE[details.other_source]
     if finding.verdict == "warn":
         return f"The experiment's contexts differ from {others} ({test}). {consequence}", remedy
-    message = f"No significant difference between the experiment's contexts and {others} ({test})."
-    if details.other_source == "replay" and not details.same_population:
-        return f"{message} Because the raw p-value is small, values still use the experiment's contexts only.", ""
-    return message, ""
+    return f"No significant difference between the experiment's contexts and {others} ({test}).", ""
 
 
 def _same_contexts(details: contexts.SameContexts, _finding: Finding) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from deconfound.formatting import escape_control_characters, join_names
 from deconfound.report.attribution_text import attribution_paragraph
 from deconfound.result import Result
 from deconfound.tune import Mode
+from deconfound.value.shrinkage import MAX_SHIFT_SE
 
 TUNED_ON: dict[Mode, str] = {
     "model": "tuned on held-out models",
@@ -62,7 +63,9 @@ def _values_line(result: Result) -> str:
     method = result.values.method
     if method.startswith("direct"):
         return "Values: the mean prediction for each model, without correction by the experiment (direct)."
-    shrunk = " They are then moved toward the mean prediction, by at most one standard error." * ("shrunk" in method)
+    shrunk = f" They are then moved toward the mean prediction, by at most {MAX_SHIFT_SE:g} standard errors." * (
+        "shrunk" in method
+    )
     return (
         "Values: the mean prediction for each model, corrected by the experiment's outcomes (doubly robust). No row is "
         f"predicted by a reward that was fitted on it (cross-fitting).{shrunk}"
