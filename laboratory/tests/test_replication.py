@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from deconfound_bench.batch_prediction import ReplayFeatures
@@ -106,8 +108,9 @@ def test_auto_is_fitted_to_the_rows_of_the_cell_and_scored_with_its_model_effect
     (score,) = study.score([Candidate.from_family(Auto())], size)
     fit = Auto().fit(study.log, study.experiment(np.arange(size)))
     assert fit.model_effect is not None
-    reward = fit.predict(Rows(study.test_phi, study.test_psi))
-    q = np.clip(reward[study.test_row].mean(axis=2) + fit.model_effect, 0.0, 1.0)
+    total = replace(fit, model_effect=None).total_from_products(None, study.test_phi @ fit.phi_coef, study.test_psi)
+    by_draw = total[study.test_row] + fit.model_effect[:, None]
+    q = np.clip(by_draw, 0.0, 1.0).mean(axis=2)
     assert score.rmse_context == pytest.approx(rmse(q, study.truth.q), abs=1e-6)
 
 

@@ -47,14 +47,16 @@ def make(shape: Shape, seed: int = 0) -> Pair:
         phi *= rng.random(phi.shape) < 0.2
     psi = rng.standard_normal((shape.unique, shape.proxies)) + phi[:, :1]
     level = 0.5 + shape.spread * np.tanh(phi[:, :3].sum(axis=1))
-    pool = Rows(sparse.csr_matrix(phi) if shape.sparse else phi, psi=psi, context=np.arange(shape.unique) // 3)
+    stored, context = sparse.csr_matrix(phi) if shape.sparse else phi, np.arange(shape.unique) // 3
+    pool = Rows(stored, psi=psi, context=context, modifiers=0.5 * psi[:, :2])
     log = _draw(pool, level + shape.spread * 0.5 * np.sign(psi[:, 0]), shape.log, shape, rng)
     experiment = _draw(pool, level, shape.experiment, shape, rng)
-    fresh = rng.standard_normal((20, shape.features))
+    fresh, fresh_psi = rng.standard_normal((20, shape.features)), rng.standard_normal((20, shape.proxies))
+    fresh_modifiers = 0.5 * fresh_psi[:, :2]
     return Pair(
         log if shape.weighted else replace(log, weight=None),
         experiment if shape.weighted else replace(experiment, weight=None),
-        Rows(sparse.csr_matrix(fresh) if shape.sparse else fresh, psi=rng.standard_normal((20, shape.proxies))),
+        Rows(sparse.csr_matrix(fresh) if shape.sparse else fresh, psi=fresh_psi, modifiers=fresh_modifiers),
     )
 
 

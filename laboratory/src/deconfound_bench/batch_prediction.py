@@ -2,7 +2,7 @@
 
 ``deconfound.reward.RewardFit.predict`` multiplies the features once per fit. A benchmark evaluates up to six fits per
 family on the same rows, so this file multiplies once for all of them and caches the products with the log's baseline.
-It uses the package's methods for such callers, ``RewardFit.predict_from_products`` and ``add_model_effect``.
+It uses the package's methods for such callers, ``RewardFit.total_from_products`` and ``add_model_effect``.
 """
 
 from __future__ import annotations
@@ -40,30 +40,29 @@ class BatchPredictor:
 
     def predict_q(self, fit: RewardFit, log_penalty: float | None) -> FloatArray:
         """q (contexts, models): the predicted reward of each model's outputs, averaged over draws."""
-        reward = self._predict([fit], log_penalty)[0]
-        without_effect = reward[self.replay.row].mean(axis=2)
-        return fit.add_model_effect(without_effect, np.arange(without_effect.shape[1]))
+        total = self._totals([fit], log_penalty)[0][self.replay.row]
+        return np.asarray(fit.add_model_effect(total, np.arange(total.shape[1])[:, None]).mean(axis=2))
 
     def predict_rows(
         self, fits: Sequence[RewardFit], log_penalty: float | None, rows: Sequence[IntArray], models: Sequence[IntArray]
     ) -> list[FloatArray]:
         """For each fit, the predicted reward of its own replay rows, written by these models."""
-        rewards = self._predict(fits, log_penalty)
+        totals = self._totals(fits, log_penalty)
         return [
-            fit.add_model_effect(reward[row], model)
-            for fit, reward, row, model in zip(fits, rewards, rows, models, strict=True)
+            fit.add_model_effect(total[row], model)
+            for fit, total, row, model in zip(fits, totals, rows, models, strict=True)
         ]
 
-    def _predict(self, fits: Sequence[RewardFit], log_penalty: float | None) -> list[FloatArray]:
-        """For each fit, the reward of every replay row before the effect of the model that wrote it."""
+    def _totals(self, fits: Sequence[RewardFit], log_penalty: float | None) -> list[FloatArray]:
+        """For each fit, the sum of its terms on every replay row without those of the model that wrote it."""
         coefficients = [fit.phi_coef for fit in fits if fit.phi_coef is not None]
         products = iter(np.asarray(self.replay.phi @ np.column_stack(coefficients)).T if coefficients else ())
-        rewards = []
+        totals = []
         for fit in fits:
             baseline = None if fit.baseline is None else self._baseline(fit.baseline.coef, log_penalty)
             own = None if fit.phi_coef is None else next(products)
-            rewards.append(fit.predict_from_products(baseline, own, self.replay.psi))
-        return rewards
+            totals.append(fit.total_from_products(baseline, own, self.replay.psi))
+        return totals
 
     def _baseline(self, coef: FloatArray, log_penalty: float | None) -> FloatArray:
         if log_penalty is None:

@@ -78,7 +78,7 @@ def fit_calibration(
         slope=fit.clipped_slope,
         slope_standard_error=fit.standard_error,
         common_slope=fit.clipped_common_slope,
-        draw_variance=_draw_variance(replay, reward.predict_without_model_effect(replay.distinct), between_contexts),
+        draw_variance=_draw_variance(replay, reward.predict_draws(replay), q, between_contexts),
         context_variance=ContextVariance.from_residuals(fit.residual, data.model[compared], rows.take(compared), group),
         df=np.minimum(values.df_or_inf, fit.df),
     )
@@ -195,13 +195,15 @@ def _residualize(nuisance: FloatArray, column: FloatArray) -> FloatArray:
     return np.asarray(column - nuisance @ np.linalg.lstsq(nuisance, column, rcond=None)[0])
 
 
-def _draw_variance(replay: ReplayRows, reward: FloatArray, between_contexts: FloatArray) -> FloatArray:
-    """Variance of the reward between draws on one context (k,).
+def _draw_variance(
+    replay: ReplayRows, reward: FloatArray, mean: FloatArray, between_contexts: FloatArray
+) -> FloatArray:
+    """Variance of the ``reward`` (n,) of draws around their ``mean`` (contexts, k), by model (k,).
 
     It cannot be estimated for a model with one draw per context; ``between_contexts`` (k,) is used instead.
     """
-    draws, mean = replay.draw_counts(), replay.mean_over_draws(reward)
-    squared = (reward[replay.row_index] - mean[replay.context, replay.model]) ** 2
+    draws = replay.draw_counts()
+    squared = (reward - mean[replay.context, replay.model]) ** 2
     draw_df = (draws - (draws > 0)).sum(axis=0)
     total = np.bincount(replay.model, weights=squared, minlength=replay.n_models)
     return np.where(draw_df > 0, total / np.maximum(draw_df, 1.0), between_contexts)

@@ -31,7 +31,11 @@ class ReplayRows:
 
     def mean_over_draws(self, values: FloatArray) -> FloatArray:
         """Mean over the draws of each cell (n_contexts, n_models) of ``values`` (u,); NaN where there is no draw."""
-        total = np.bincount(self._cell, weights=values[self.row_index], minlength=self.n_contexts * self.n_models)
+        return self.mean_by_cell(values[self.row_index])
+
+    def mean_by_cell(self, by_draw: FloatArray) -> FloatArray:
+        """Mean over the draws of each cell (n_contexts, n_models) of ``by_draw`` (n,); NaN where there is no draw."""
+        total = np.bincount(self._cell, weights=by_draw, minlength=self.n_contexts * self.n_models)
         with np.errstate(invalid="ignore"):
             return np.asarray(total.reshape(-1, self.n_models) / self.draw_counts())
 

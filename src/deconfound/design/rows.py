@@ -20,7 +20,7 @@ class Rows:
 
     A row with ``weight`` w represents w observations with the same phi and psi; its outcome is their mean, which is
     all that squared loss depends on. ``context`` numbers the contexts, so that folds never split one. A negative
-    ``model`` is an unknown model.
+    ``model`` is an unknown model. ``modifiers`` are features by which the differences between models may vary.
     """
 
     phi: FeatureMatrix  # (n, d)
@@ -29,6 +29,7 @@ class Rows:
     model: IntArray | None  # (n,), codes
     weight: FloatArray | None  # (n,), positive
     context: IntArray | None  # (n,), codes
+    modifiers: FloatArray | None  # (n, c)
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Rows:
         model: IntArray | None = None,
         weight: FloatArray | None = None,
         context: IntArray | None = None,
+        modifiers: FloatArray | None = None,
     ) -> None:
         object.__setattr__(self, "phi", feature_matrix(phi))
         object.__setattr__(self, "psi", None if psi is None else two_dimensional(psi, "psi"))
@@ -45,10 +47,11 @@ class Rows:
         object.__setattr__(self, "model", _codes(model))
         object.__setattr__(self, "weight", _floats(weight))
         object.__setattr__(self, "context", _codes(context))
+        object.__setattr__(self, "modifiers", None if modifiers is None else two_dimensional(modifiers, "modifiers"))
         self._check()
 
     def _check(self) -> None:
-        floats = {"psi": self.psi, "outcome": self.outcome, "weight": self.weight}
+        floats = {"psi": self.psi, "outcome": self.outcome, "weight": self.weight, "modifiers": self.modifiers}
         for name, column in (floats | {"model": self.model, "context": self.context}).items():
             if column is not None and len(column) != len(self):
                 raise UsageError(f"Rows: {name} has {len(column)} rows and phi has {len(self)}; they must agree.")
@@ -71,6 +74,7 @@ class Rows:
             None if self.model is None else self.model[index],
             None if self.weight is None else self.weight[index],
             None if self.context is None else self.context[index],
+            None if self.modifiers is None else self.modifiers[index],
         )
 
     @property
@@ -108,7 +112,7 @@ def merge_duplicate_rows(rows: Rows) -> Rows:
     """Merge rows with equal phi and psi into one weighted row each; no fit with squared loss changes.
 
     A merged row has the model of its parts where they agree and ``UNKNOWN_MODEL`` otherwise. Contexts are dropped
-    unless the parts of every merged row agree on theirs.
+    unless the parts of every merged row agree on theirs. Modifiers are those of the first part.
     """
     unique, first, inverse = np.unique(_representatives(rows), return_index=True, return_inverse=True)
     if len(unique) == len(rows):
@@ -123,7 +127,8 @@ def merge_duplicate_rows(rows: Rows) -> Rows:
     context = rows.context
     if context is not None:
         context = context[first] if np.array_equal(context[first][inverse], context) else None
-    return Rows(rows.phi.take(first), psi=psi, outcome=outcome, model=model, weight=weight, context=context)
+    modifiers = None if rows.modifiers is None else rows.modifiers[first]
+    return Rows(rows.phi.take(first), psi, outcome, model, weight, context, modifiers)
 
 
 def unanimous_code(code: IntArray, group: IntArray) -> IntArray:

@@ -33,6 +33,7 @@ class FeatureBlocks:
     text: sparse.csr_matrix | None  # (u, buckets), unit length for the context and for the output
     dense: FloatArray | None  # (u, s), mean square norm 1 over the log
     psi: FloatArray | None  # (u, r)
+    modifiers: FloatArray | None = None  # (u, c) effect modifiers, mean square norm 1 over the log
 
     @property
     def has_text_and_dense(self) -> bool:

@@ -16,6 +16,7 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
 from deconfound.features.tokenize import MAX_CHARACTERS, TokenizedPairs, tokenize_pairs
 from deconfound.formatting import join_names
@@ -48,6 +49,12 @@ class BlockLayout:
         """Widths of the parts of the dense block: surface statistics, then columns."""
         return tuple(width for width in (len(SURFACE_STATISTICS) * self.surface, len(self.columns)) if width)
 
+    @property
+    def modifier_widths(self) -> tuple[int, ...]:
+        """Widths of the parts of the effect modifiers: words and statistics of the context, then columns."""
+        of_text = (WORD_BUCKETS, STATISTICS) if self.buckets else ()
+        return (*of_text, len(self.columns)) if self.columns else of_text
+
 
 @dataclass(frozen=True, slots=True)
 class DistinctRows:
@@ -69,21 +76,30 @@ class ExtractedFeatures:
     rows: DistinctRows
     text: sparse.csr_matrix | None  # (u, buckets)
     values: FloatArray  # (u, s), in the order of ``BlockLayout.block_widths``
+    modifiers: FloatArray  # (u, c), in the order of ``BlockLayout.modifier_widths``
 
 
 def extract_features(table: pa.Table, layout: BlockLayout) -> ExtractedFeatures:
     """Hash and measure every distinct text of a table, batch by batch."""
     rows = distinct_rows(table, layout.reads_text, layout.columns)
     text, statistics = _CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
+    modifiers = [np.empty((0, WORD_BUCKETS + STATISTICS))]
     for pairs in text_batches(rows) if layout.reads_text else ():
         if layout.buckets:
-            text.append(_hash_pairs(pairs, layout.buckets))
+            hashes = word_hashes(pairs.vocabulary)
+            contexts = hash_texts(pairs.context_tokens, hashes, "context", layout.buckets)
+            outputs = hash_texts(pairs.output_tokens, hashes, "output", layout.buckets)
+            text.append(contexts[pairs.context] + outputs[pairs.output])
+            modifiers.append(context_modifiers(pairs, contexts))
         if layout.surface:
             statistics.append(surface_statistics(pairs))
-    values = [np.vstack(statistics)] if layout.surface else [np.empty((len(rows.first_row), 0))]
-    if layout.columns:
-        values.append(read_numeric_columns(table, layout.columns)[rows.first_row])
-    return ExtractedFeatures(rows, text.to_matrix() if layout.buckets else None, np.hstack(values))
+    columns = read_numeric_columns(table, layout.columns)[rows.first_row]
+    return ExtractedFeatures(
+        rows,
+        text.to_matrix() if layout.buckets else None,
+        np.hstack([np.vstack(statistics), columns]) if layout.surface else columns,
+        np.hstack([np.vstack(modifiers), columns]) if layout.buckets else columns,
+    )
 
 
 def distinct_rows(table: pa.Table, text: bool, columns: tuple[str, ...]) -> DistinctRows:
@@ -164,13 +180,6 @@ def _row_codes(values: FloatArray) -> IntArray:
 def _text_sizes(texts: pa.Array) -> IntArray:
     lengths: IntArray = pc.binary_length(texts).to_numpy().astype(np.int64)
     return np.minimum(lengths, MAX_CHARACTERS) + BYTES_PER_TEXT
-
-
-def _hash_pairs(pairs: TokenizedPairs, buckets: int) -> sparse.csr_matrix:
-    hashes = word_hashes(pairs.vocabulary)
-    contexts = hash_texts(pairs.context_tokens, hashes, "context", buckets)
-    outputs = hash_texts(pairs.output_tokens, hashes, "output", buckets)
-    return contexts[pairs.context] + outputs[pairs.output]
 
 
 class _CsrBuilder:

@@ -63,10 +63,11 @@ class FeatureSpec:
         extracted = extract_features(log.arrow, layout)
         widths = layout.block_widths
         scaling = fit_scaling(extracted.values, extracted.rows.counts, widths) if widths else None
+        modifier_scaling = fit_scaling(extracted.modifiers, extracted.rows.counts, layout.modifier_widths)
         proxy, findings = spec._fit_proxy(log, extracted, scaling)
         if layout.reads_text:
             findings = (*_truncation_findings((log, *other_tables)), *findings)
-        featurizer = Featurizer(spec, layout, scaling, proxy, findings)
+        featurizer = Featurizer(spec, layout, scaling, modifier_scaling, proxy, findings)
         return featurizer, _to_blocks(featurizer, extracted)
 
     def _resolve(self, log: Log) -> FeatureSpec:
@@ -108,6 +109,7 @@ class Featurizer:
     spec: FeatureSpec
     layout: BlockLayout
     scaling: Scaling | None
+    modifier_scaling: Scaling
     proxy: ProxyMap | None
     findings: tuple[Finding, ...]
 
@@ -131,7 +133,8 @@ def _to_blocks(featurizer: Featurizer, extracted: ExtractedFeatures) -> FeatureB
     dense = None if scaling is None or standardized is None else standardized * scaling.weight
     components = None if featurizer.proxy is None else featurizer.proxy(extracted.text, dense)
     psi = [part for part in (components, standardized) if part is not None]
-    return FeatureBlocks(extracted.rows.row_index, extracted.text, dense, np.hstack(psi) if psi else None)
+    modifiers = featurizer.modifier_scaling.standardize(extracted.modifiers) * featurizer.modifier_scaling.weight
+    return FeatureBlocks(extracted.rows.row_index, extracted.text, dense, np.hstack(psi) if psi else None, modifiers)
 
 
 def _truncation_findings(tables: Sequence[Table]) -> tuple[Finding, ...]:

@@ -18,7 +18,7 @@ from deconfound.features.proxy import ProxyMap
 from deconfound.features.surface import SURFACE_STATISTICS
 from deconfound.findings import finding_from_document, finding_to_document
 
-SCHEMA = 2
+SCHEMA = 3
 _STATISTICS = [name for name, _ in SURFACE_STATISTICS]
 
 
@@ -54,10 +54,9 @@ def load_featurizer(directory: Path | str) -> Featurizer:
 
 
 def _to_arrays(featurizer: Featurizer) -> dict[str, Any]:
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = _scaling_arrays("modifier_", featurizer.modifier_scaling)
     if featurizer.scaling is not None:
-        scaling = featurizer.scaling
-        arrays |= {"mean": scaling.mean, "sd": scaling.sd, "weight": scaling.weight}
+        arrays |= _scaling_arrays("", featurizer.scaling)
     if featurizer.proxy is not None:
         coef = featurizer.proxy.coef
         # Most buckets are empty in the log and have no coefficient.
@@ -65,6 +64,10 @@ def _to_arrays(featurizer: Featurizer) -> dict[str, Any]:
         arrays |= {"proxy_rows": used, "proxy_coef": coef[used], "proxy_intercept": featurizer.proxy.intercept}
         arrays |= {"proxy_size": np.array(len(coef))}
     return arrays
+
+
+def _scaling_arrays(prefix: str, scaling: Scaling) -> dict[str, Any]:
+    return {f"{prefix}mean": scaling.mean, f"{prefix}sd": scaling.sd, f"{prefix}weight": scaling.weight}
 
 
 def _from_arrays(document: dict[str, Any], arrays: dict[str, Any]) -> Featurizer:
@@ -79,6 +82,7 @@ def _from_arrays(document: dict[str, Any], arrays: dict[str, Any]) -> Featurizer
         spec=FeatureSpec(**document["spec"]),
         layout=BlockLayout(layout["buckets"], layout["surface"], tuple(layout["columns"])),
         scaling=scaling,
+        modifier_scaling=Scaling(arrays["modifier_mean"], arrays["modifier_sd"], arrays["modifier_weight"]),
         proxy=proxy,
         findings=tuple(finding_from_document(finding) for finding in document["findings"]),
     )

@@ -93,7 +93,7 @@ class ReplayArrays:
     def rows(self, surface_share: float) -> ReplayRows:
         """The draws with phi at this share."""
         if surface_share not in self._rows_by_share:
-            distinct = Rows(self.blocks.phi(surface_share), psi=self.blocks.psi)
+            distinct = Rows(self.blocks.phi(surface_share), psi=self.blocks.psi, modifiers=self.blocks.modifiers)
             n_contexts, row_index = len(self.contexts), self.blocks.row_index
             rows = ReplayRows(distinct, row_index, self.context, self.model, n_contexts, self.n_models)
             self._rows_by_share[surface_share] = rows
@@ -126,8 +126,9 @@ class StudyArrays:
 
     def log_rows(self, surface_share: float) -> Rows:
         """The log with phi at this share."""
-        log = self.log
-        return Rows(log.blocks.phi(surface_share), log.blocks.psi, log.outcome, log.model, log.weight, log.context)
+        log, blocks = self.log, self.log.blocks
+        phi = blocks.phi(surface_share)
+        return Rows(phi, blocks.psi, log.outcome, log.model, log.weight, log.context, blocks.modifiers)
 
     def experiment_rows(self, surface_share: float) -> Rows:
         """The experiment with phi at this share."""
@@ -138,6 +139,7 @@ class StudyArrays:
             experiment.outcome,
             experiment.model,
             context=experiment.context,
+            modifiers=None if blocks.modifiers is None else blocks.modifiers[blocks.row_index],
         )
 
 

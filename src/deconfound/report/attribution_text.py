@@ -7,7 +7,7 @@ import numpy as np
 from deconfound.reward import Attribution
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 
-MODEL_VIEW = FEATURE_VIEWS.index("model")
+MODEL_VIEW, BY_CONTEXT_VIEW = FEATURE_VIEWS.index("model"), FEATURE_VIEWS.index("model by context")
 MIN_PRINTED_SHARE = 0.005
 """Smaller shares are printed as zero."""
 
@@ -22,9 +22,13 @@ def attribution_paragraph(attribution: Attribution) -> str:
     """
     sources = []
     for source, percents in zip(SOURCES, 100 * attribution.shares, strict=True):
-        by_model = percents[MODEL_VIEW]
-        outputs = f"through what the models wrote {round(percents.sum() - by_model)}"
-        sources.append(f"{source} {round(percents.sum())} % ({outputs}, through averages per model {round(by_model)})")
+        by_model, by_context = percents[MODEL_VIEW], percents[BY_CONTEXT_VIEW]
+        views = (
+            f"through what the models wrote {round(percents.sum() - by_model - by_context)}",
+            f"through averages per model {round(by_model)}",
+            f"through which model suits which context {round(by_context)}",
+        )
+        sources.append(f"{source} {round(percents.sum())} % ({', '.join(views)})")
     sentences = [f"Sources of the estimated differences between models: {'; '.join(sources)}."]
     if np.isfinite(attribution.bootstrap_sd).any():
         max_sd = 100 * float(np.nanmax(attribution.bootstrap_sd))
@@ -39,7 +43,7 @@ def explain_log_weight(attribution: Attribution) -> str:
     sd, variances = f"SD {attribution.log_bias_sd:.2f}", attribution.variance_components
     if attribution.log_bias_sd < NEGLIGIBLE_LOG_BIAS:
         return f"Log and experiment agree where they can be compared (bias {sd}), so the log counts in full."
-    if variances.bias_model > variances.bias_proxies + variances.bias_text:
+    if variances.bias_model + variances.bias_model_by_context > variances.bias_proxies + variances.bias_text:
         return (
             f"The log's bias ({sd}) differs mainly by model, so its averages per model count less; what it shows about "
             "outputs is still used."

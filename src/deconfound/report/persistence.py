@@ -178,6 +178,8 @@ def _arrays(fits: Sequence[RewardFit]) -> dict[str, Any]:
         arrays["psi"] = np.stack([_require(fit.psi_coef) for fit in fits])
     if first.model_effect is not None:
         arrays["model_effect"] = np.stack([_require(fit.model_effect) for fit in fits])
+    if first.modifier_coef is not None:
+        arrays["modifier_coef"] = np.stack([_require(fit.modifier_coef) for fit in fits])
     if first.baseline is not None:
         arrays |= _to_sparse("baseline", first.baseline.coef[None])
         arrays["baseline_intercept"] = np.array(first.baseline.intercept)
@@ -191,11 +193,13 @@ def _fits(arrays: dict[str, Any]) -> list[RewardFit]:
     count = len(arrays["intercept"])
     phi: Any = _from_sparse("phi", arrays) if "phi_coef" in arrays else [None] * count
     psi = arrays.get("psi", [None] * count)
-    model_effect = arrays.get("model_effect", [None] * count)
+    effect, modifier = (arrays.get(name, [None] * count) for name in ("model_effect", "modifier_coef"))
     weight = arrays["baseline_weight"]
     basis: Basis = "quadratic" if str(arrays["basis"]) == "quadratic" else "linear"
     return [
-        RewardFit(float(arrays["intercept"][i]), phi[i], psi[i], basis, baseline, float(weight[i]), model_effect[i])
+        RewardFit(
+            float(arrays["intercept"][i]), phi[i], psi[i], basis, baseline, float(weight[i]), effect[i], modifier[i]
+        )
         for i in range(count)
     ]
 

@@ -27,10 +27,11 @@ def clip(prediction: FloatArray) -> FloatArray:
 class RewardFit:
     """A fitted reward r(x, m): expected outcome of an output on a context.
 
-        clip( baseline_weight * clip(baseline(phi)) + phi @ phi_coef + B(psi) @ psi_coef + intercept )
+        clip( baseline_weight * clip(baseline(phi)) + phi @ phi_coef + B(psi) @ psi_coef + intercept
+              + model_effect[a] + modifiers @ modifier_coef[a] )
 
-    Terms that a family does not use are None. ``model_effect`` is what a model's outputs gain beyond what phi and psi
-    describe; it is added to the clipped sum, which is then clipped again.
+    Terms that a family does not use are None. The last two are what model a's outputs gain beyond what phi and psi
+    describe: on average, and depending on the context.
     """
 
     intercept: float
@@ -40,31 +41,34 @@ class RewardFit:
     baseline: Linear | None = None
     baseline_weight: float = 1.0
     model_effect: FloatArray | None = None  # (k,), by model code
+    modifier_coef: FloatArray | None = None  # (k, c), by model code
 
     def predict(self, rows: Rows) -> FloatArray:
         """Reward of each row (n,), with the effect of its model where ``rows`` has models."""
-        prediction = self.predict_without_model_effect(rows)
-        return prediction if rows.model is None else self.add_model_effect(prediction, rows.model)
+        total = self._total(rows)
+        return clip(total) if rows.model is None else clip(total + self._effect(rows, np.arange(len(rows)), rows.model))
+
+    def predict_as(self, rows: Rows, model: int) -> FloatArray:
+        """Reward of each row (n,), had this model written it."""
+        return clip(self._total(rows) + self._effect(rows, np.arange(len(rows)), np.full(len(rows), model)))
+
+    def predict_draws(self, replay: ReplayRows) -> FloatArray:
+        """Reward of each replayed draw (n,)."""
+        total = self._total(replay.distinct)[replay.row_index]
+        return clip(total + self._effect(replay.distinct, replay.row_index, replay.model))
 
     def mean_by_cell(self, replay: ReplayRows) -> FloatArray:
         """q (contexts, models): the reward averaged over the draws of each replayed cell."""
-        mean = replay.mean_over_draws(self.predict_without_model_effect(replay.distinct))
-        return self.add_model_effect(mean, np.arange(replay.n_models))
+        return replay.mean_by_cell(self.predict_draws(replay))
 
-    def predict_without_model_effect(self, rows: Rows) -> FloatArray:
-        """Reward of each row (n,) from phi and psi only."""
-        baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
-        phi = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
-        psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.require_psi()
-        return self.predict_from_products(baseline, phi, psi)
-
-    def predict_from_products(
+    def total_from_products(
         self, baseline_product: FloatArray | None, phi_product: FloatArray | None, psi: FloatArray
     ) -> FloatArray:
-        """``predict_without_model_effect`` for callers that already have the products with phi.
+        """The sum of the terms without the model's, not clipped, for callers that already have the products with phi.
 
         ``baseline_product`` is phi @ baseline.coef and ``phi_product`` is phi @ phi_coef, both (n,). A caller with
-        many fits and the same rows computes the products of all fits in one pass over phi.
+        many fits and the same rows computes the products of all fits in one pass over phi, and then calls
+        ``add_model_effect``.
         """
         total = np.full(len(psi), self.intercept)
         if self.baseline is not None and baseline_product is not None:
@@ -73,16 +77,31 @@ class RewardFit:
             total += phi_product
         if self.psi_coef is not None:
             total += basis_expansion(psi, self.basis) @ self.psi_coef
-        return clip(total)
+        return total
 
-    def add_model_effect(self, prediction: FloatArray, model: IntArray) -> FloatArray:
-        """Add each model's effect to predictions without it.
+    def add_model_effect(self, total: FloatArray, model: IntArray) -> FloatArray:
+        """Rewards from totals and the codes of the models, of any shapes that broadcast; without modifiers."""
+        return clip(total + self._model_effect(model))
 
-        ``model`` has one code per entry of the last axis of ``prediction``. Unknown models (negative codes) and models
-        in neither log nor experiment (codes from k on) have effect zero.
-        """
+    def _total(self, rows: Rows) -> FloatArray:
+        baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
+        phi = None if self.phi_coef is None else np.asarray(rows.phi @ self.phi_coef)
+        psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.require_psi()
+        return self.total_from_products(baseline, phi, psi)
+
+    def _effect(self, rows: Rows, row_index: IntArray, model: IntArray) -> FloatArray:
+        """What models of these codes (n,) add on the rows at ``row_index`` (n,)."""
+        effect = self._model_effect(model)
+        if self.modifier_coef is None or rows.modifiers is None:
+            return effect
+        by_model = rows.modifiers @ self.modifier_coef.T
+        fitted = (model >= 0) & (model < by_model.shape[1])
+        return effect + np.where(fitted, by_model[row_index, np.where(fitted, model, 0)], 0.0)
+
+    def _model_effect(self, model: IntArray) -> FloatArray:
+        """Effects of models; unknown ones (negative codes) and those in neither log nor experiment have none."""
         if self.model_effect is None:
-            return prediction
+            return np.zeros(np.shape(model))
         k = len(self.model_effect)
         effect_or_zero = np.append(self.model_effect, 0.0)
-        return clip(prediction + effect_or_zero[np.where((model >= 0) & (model < k), model, k)])
+        return np.asarray(effect_or_zero[np.where((model >= 0) & (model < k), model, k)])

@@ -18,7 +18,8 @@ def replay(n_contexts: int = 6, n_models: int = 3, draws: int = 2) -> ReplayRows
     rng = np.random.default_rng(0)
     n = n_contexts * n_models * draws
     cell = np.repeat(np.arange(n_contexts * n_models), draws)
-    distinct = Rows(rng.standard_normal((n, 8)), psi=rng.standard_normal((n, 4)))
+    modifiers = np.repeat(rng.standard_normal((n_contexts, 2)), n_models * draws, axis=0)
+    distinct = Rows(rng.standard_normal((n, 8)), psi=rng.standard_normal((n, 4)), modifiers=modifiers)
     return ReplayRows(distinct, np.arange(n), cell // n_models, cell % n_models, n_contexts, n_models)
 
 
@@ -32,9 +33,11 @@ def test_shares_are_covariances_with_the_whole_over_its_variance() -> None:
         assert fit.phi_coef is not None
         assert fit.psi_coef is not None
         assert fit.model_effect is not None
+        assert fit.modifier_coef is not None
         values = (rows.distinct.phi @ fit.phi_coef, rows.distinct.require_psi() @ fit.psi_coef)
         tables = [value.reshape(6, 3, 2).mean(axis=2) for value in values]
         tables.append(np.tile(fit.model_effect[:3], (6, 1)))
+        tables.append(rows.distinct.modifiers[::6] @ fit.modifier_coef[:3].T)
         parts.append([np.array([context - context.mean() for context in table]) for table in tables])
     whole = sum(part for source in parts for part in source)
     expected = [[(part * whole).sum() / (whole**2).sum() for part in source] for source in parts]
@@ -60,5 +63,6 @@ def test_a_reward_without_differences_between_models_has_shares_of_zero() -> Non
 def test_the_log_bias_leaves_out_what_all_models_share() -> None:
     """The intercept of the bias moves all models by the same amount."""
     variances = replace(SOME_VARIANCES, bias_text=0.01, bias_proxies=0.02, bias_model=0.06, bias_intercept=5.0)
-    zeros = np.zeros((2, 3))
-    assert Attribution(zeros, zeros, variances).log_bias_sd == pytest.approx(0.3)
+    variances = replace(variances, bias_model_by_context=0.07)
+    zeros = np.zeros((2, 4))
+    assert Attribution(zeros, zeros, variances).log_bias_sd == pytest.approx(0.4)

@@ -33,24 +33,24 @@ def twin(variances: VarianceComponents, log: Rows, experiment: Rows, rows: Rows)
     mean, scale = log.require_psi().mean(axis=0), log.require_psi().std(axis=0) * np.sqrt(log.require_psi().shape[1])
     psi = [(each.require_psi() - mean) / scale for each in (log, experiment, rows)]
     all_phi, all_psi = np.vstack(dense), np.vstack(psi[:2])
+    all_modifiers = np.vstack([log.modifiers, experiment.modifiers])
     all_models = np.concatenate([log.model, experiment.model])
     from_log = np.arange(len(all_models)) < len(log)
     center = float(np.mean(log.require_outcome()))
     target = np.concatenate([log.require_outcome(), experiment.require_outcome()]) - center
 
-    def covariance(four: FloatArray, phi: FloatArray, psi: FloatArray, model: IntArray) -> FloatArray:
+    def covariance(five: FloatArray, phi: FloatArray, psi: FloatArray, model: IntArray, z: FloatArray) -> FloatArray:
         same_model = model[:, None] == all_models
-        return four[0] * phi @ all_phi.T / square_norm + four[1] * psi @ all_psi.T + four[2] * same_model + four[3]
+        shared = five[0] * phi @ all_phi.T / square_norm + five[1] * psi @ all_psi.T + five[4]
+        return shared + same_model * (five[2] + five[3] * z @ all_modifiers.T)
 
-    joint = covariance(variances.reward, all_phi, all_psi, all_models) + variances.noise * np.eye(len(target))
-    joint += np.outer(from_log, from_log) * covariance(variances.bias, all_phi, all_psi, all_models)
+    seen = (all_phi, all_psi, all_models, all_modifiers)
+    joint = covariance(variances.reward, *seen) + variances.noise * np.eye(len(target))
+    joint += np.outer(from_log, from_log) * covariance(variances.bias, *seen)
     weights = np.linalg.solve(joint, target)
-    no_model = np.full(len(rows), -7)
-    prediction = np.clip(center + covariance(variances.reward, new, psi[2], no_model) @ weights, 0.0, 1.0)
-    effect = np.zeros(len(rows))
-    if rows.model is not None:
-        effect = variances.reward_model * (rows.model[:, None] == all_models) @ weights
-    return np.asarray(np.clip(prediction + effect, 0.0, 1.0))
+    model = np.full(len(rows), -7) if rows.model is None else rows.model
+    prediction = center + covariance(variances.reward, new, psi[2], model, rows.modifiers) @ weights
+    return np.asarray(np.clip(prediction, 0.0, 1.0))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -79,7 +79,7 @@ def test_the_two_sources_of_a_fit_add_up_to_it(pair: Pair) -> None:
     everything = np.arange(len(pair.experiment))
     whole = prepared.fit(Auto(SOME_VARIANCES), everything)
     from_log, from_experiment = prepared.split_by_source(everything)
-    for name in ("phi_coef", "psi_coef", "model_effect"):
+    for name in ("phi_coef", "psi_coef", "model_effect", "modifier_coef"):
         both = getattr(from_log, name) + getattr(from_experiment, name)
         np.testing.assert_allclose(both, getattr(whole, name), rtol=0, atol=AGREE)
     intercepts = from_log.intercept + from_experiment.intercept + prepared.prior_mean
@@ -90,7 +90,7 @@ def test_a_log_with_infinite_bias_leaves_the_experiment_alone(pair: Pair) -> Non
     """Reward over text with a free intercept is then exp-only's ridge; an intercept variance of 1e6 is free to 1e-6."""
     text, noise = 0.05, 0.03
     infinite = 1e10
-    unbiased = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, infinite, noise)
+    unbiased = VarianceComponents(text, 0.0, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, infinite, noise)
     biased = replace(unbiased, bias_text=infinite, bias_proxies=infinite, bias_model=infinite)
     square_norm = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
     expected = ExpOnly(noise * square_norm / text).fit(pair.log, pair.experiment)
@@ -101,7 +101,7 @@ def test_a_log_with_infinite_bias_leaves_the_experiment_alone(pair: Pair) -> Non
 def test_a_log_without_bias_is_pooled_row_by_row(pair: Pair) -> None:
     """Then there is one ridge over all rows of both sources."""
     text, noise = 0.05, 0.03
-    unbiased = VarianceComponents(text, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, noise)
+    unbiased = VarianceComponents(text, 0.0, 0.0, 0.0, 1e6, 0.0, 0.0, 0.0, 0.0, 0.0, noise)
     square_norm = float(np.mean((pair.log.phi.toarray() ** 2).sum(axis=1)))
     phi = stack([pair.log.phi, pair.experiment.phi])
     outcome = np.concatenate([pair.log.require_outcome(), pair.experiment.require_outcome()])

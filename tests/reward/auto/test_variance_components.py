@@ -44,6 +44,25 @@ def test_sources_without_proxies_or_models_have_no_such_components() -> None:
     assert variances.reward_text > 0
 
 
+def test_sources_without_modifiers_have_no_component_by_context() -> None:
+    pair = make(TALL, seed=3)
+    assert fit_variance_components(TrainingData(pair.log, pair.experiment)).reward_model_by_context > 0
+    without = TrainingData(replace(pair.log, modifiers=None), pair.experiment)
+    variances = fit_variance_components(without)
+    assert variances.reward_model_by_context == variances.bias_model_by_context == 0.0
+    without_models = (replace(rows, model=None) for rows in (pair.log, pair.experiment))
+    assert fit_variance_components(TrainingData(*without_models)).reward_model_by_context == 0.0
+
+
+def test_proxies_that_repeat_phi_have_no_component_of_their_own() -> None:
+    """As in a study without text and labels."""
+    pair = make(replace(TALL, sparse=False), seed=3)
+    for factor, count in ((0.3, 0), (np.linspace(1, 2, pair.log.phi.shape[1]), 2)):
+        log, experiment = (replace(rows, psi=factor * rows.phi.toarray()) for rows in (pair.log, pair.experiment))
+        variances = fit_variance_components(TrainingData(log, experiment))
+        assert (variances.reward_proxies > 0) + (variances.bias_proxies > 0) == count
+
+
 def test_the_prior_mean_counts_every_observation_of_the_log() -> None:
     pair = make(replace(TALL, weighted=True))
     data = TrainingData(pair.log, pair.experiment)

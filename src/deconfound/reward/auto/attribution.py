@@ -12,7 +12,7 @@ from deconfound.reward.auto.variance_components import VarianceComponents
 from deconfound.reward.fit import RewardFit
 
 SOURCES = ("log", "experiment")
-FEATURE_VIEWS = ("text", "proxies", "model")
+FEATURE_VIEWS = ("text", "proxies", "model", "model by context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Attribution:
     def log_bias_sd(self) -> float:
         """Standard deviation of the log's bias between models, in outcome units."""
         variances = self.variance_components
-        return float(np.sqrt(variances.bias_model + variances.bias_proxies + variances.bias_text))
+        by_model = variances.bias_model + variances.bias_model_by_context
+        return float(np.sqrt(by_model + variances.bias_proxies + variances.bias_text))
 
 
 def attribute(
@@ -57,8 +58,8 @@ def _shares(by_source: tuple[RewardFit, RewardFit], replay: ReplayRows) -> Float
     return np.asarray(np.tensordot(parts, total, axes=([2, 3], [0, 1])) / variance)
 
 
-def _q_by_view(fit: RewardFit, replay: ReplayRows) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The summands of q (contexts, models) from text, proxies and model."""
+def _q_by_view(fit: RewardFit, replay: ReplayRows) -> tuple[FloatArray, ...]:
+    """The summands of q (contexts, models), one per view."""
     rows = replay.distinct
     zeros = np.zeros((replay.n_contexts, replay.n_models))
     text = zeros if fit.phi_coef is None else replay.mean_over_draws(np.asarray(rows.phi @ fit.phi_coef))
@@ -67,7 +68,16 @@ def _q_by_view(fit: RewardFit, replay: ReplayRows) -> tuple[FloatArray, FloatArr
     if fit.model_effect is not None:
         fitted = min(replay.n_models, len(fit.model_effect))
         model[:, :fitted] = fit.model_effect[:fitted]
-    return text, proxies, model
+    return text, proxies, model, _by_context(fit, replay)
+
+
+def _by_context(fit: RewardFit, replay: ReplayRows) -> FloatArray:
+    if fit.modifier_coef is None or replay.distinct.modifiers is None:
+        return np.zeros((replay.n_contexts, replay.n_models))
+    effect = np.zeros((len(replay.distinct), replay.n_models))
+    fitted = min(replay.n_models, len(fit.modifier_coef))
+    effect[:, :fitted] = replay.distinct.modifiers @ fit.modifier_coef[:fitted].T
+    return replay.mean_by_cell(effect[replay.row_index, replay.model])
 
 
 def _center_within_context(q: FloatArray) -> FloatArray:

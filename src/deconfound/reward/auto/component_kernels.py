@@ -1,4 +1,4 @@
-"""The four kernels behind ``auto``: text, proxies, model and intercept."""
+"""The kernels behind ``auto``: text, proxies, model, model by context, and intercept."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class KernelRows:
     phi: FeatureMatrix
     psi: FloatArray  # (n, r), scaled
     model: FloatArray  # (n,) codes as numbers; NaN where unknown, so that unknown models never equal another
+    modifiers: FloatArray  # (n, c), no columns where there are none
     phi_square_norm: float
 
     @classmethod
@@ -47,22 +48,26 @@ class KernelRows:
         """Apply the scale of the log."""
         unknown = np.full(len(rows), np.nan)
         model = unknown if rows.model is None else np.where(rows.model < 0, np.nan, rows.model)
-        return cls(rows.phi, scale.scale_psi(rows), model, scale.phi_square_norm)
+        modifiers = np.zeros((len(rows), 0)) if rows.modifiers is None else rows.modifiers
+        return cls(rows.phi, scale.scale_psi(rows), model, modifiers, scale.phi_square_norm)
 
     def kernels(self, other: KernelRows) -> tuple[FloatArray, ...]:
-        """The kernels (n, m) of text, proxies, model and intercept."""
+        """The kernels (n, m) of text, proxies, model, model by context, and intercept."""
         text = self.phi.inner_products(other.phi)
         text /= self.phi_square_norm
         same_model = (self.model[:, None] == other.model).astype(np.float64)
-        return text, self.psi @ other.psi.T, same_model, np.ones_like(same_model)
+        by_context = same_model * (self.modifiers @ other.modifiers.T)
+        return text, self.psi @ other.psi.T, same_model, by_context, np.ones_like(same_model)
 
     def covariance(self, other: KernelRows, variances: FloatArray) -> FloatArray:
-        """Sum of the four kernels times their ``variances`` (4,), with one kernel in memory at a time."""
-        text, proxies, model, intercept = variances
+        """Sum of the kernels times their ``variances`` (5,), with one or two kernels in memory at a time."""
+        text, proxies, model, by_context, intercept = variances
         total = self.phi.inner_products(other.phi)
         total *= text / self.phi_square_norm
         total += proxies * (self.psi @ other.psi.T)
         total += intercept
-        if model > 0:
+        if by_context > 0:
+            total += (self.model[:, None] == other.model) * (by_context * (self.modifiers @ other.modifiers.T) + model)
+        elif model > 0:
             total += model * (self.model[:, None] == other.model)
         return total

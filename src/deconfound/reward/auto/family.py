@@ -30,11 +30,11 @@ class Auto(FamilyDefaults):
         experiment   Y = reward(x, m) + noise
         log          Y = reward(x, m) + bias(x, m) + noise
 
-    Reward and bias are Gaussian processes with components over text, proxies, model and intercept. Their variances
-    maximise the marginal likelihood of both sources, so no rows are held out for tuning. A log that agrees with the
-    experiment gets a small bias variance and is pooled; one that contradicts it gets a large one and is ignored,
-    component by component. The reward is the posterior mean. Every family of the paper is a special case: without
-    bias and proxies it is ``obs-only``, with infinite bias variance ``exp-only``.
+    Reward and bias are Gaussian processes with components over text, proxies, model, model by context, and intercept.
+    Their variances maximize the marginal likelihood of both sources, so no rows are held out for tuning. A log that
+    agrees with the experiment gets a small bias variance and is pooled; one that contradicts it gets a large one and is
+    ignored, component by component. The reward is the posterior mean. Every family of the paper is a special case:
+    without bias and proxies it is ``obs-only``, with infinite bias variance ``exp-only``.
     """
 
     name: ClassVar[str] = "auto"
@@ -49,7 +49,7 @@ class Auto(FamilyDefaults):
     def resolve(self, data: TrainingData) -> Self:
         """Estimate the variances, unless they are given.
 
-        Once on all rows, not per fold: nine numbers, which depend on the log more than on any fold of the experiment.
+        Once on all rows, not per fold: eleven numbers, which depend on the log more than on any fold of the experiment.
         """
         if self.variance_components is not None:
             return self
@@ -129,14 +129,17 @@ class PreparedAuto:
         proxies = scale.scale_psi(log).T @ log_weights + scale.scale_psi(experiment).T @ experiment_weights
         psi_coef = variances.reward_proxies * proxies / scale.psi_scale
         total = float(log_weights.sum() + experiment_weights.sum())
-        model_effect = None
+        model_effect, modifier_coef, weighted = None, None, ((log, log_weights), (experiment, experiment_weights))
         if experiment.model is not None and variances.reward_model > 0:
-            model_effect = variances.reward_model * _sum_by_model((log, log_weights), (experiment, experiment_weights))
+            model_effect = variances.reward_model * _sum_by_model(*weighted)
+        if experiment.model is not None and variances.reward_model_by_context > 0:
+            modifier_coef = variances.reward_model_by_context * _modifier_sum_by_model(*weighted)
         return RewardFit(
             center + variances.reward_intercept * total - float(scale.psi_mean @ psi_coef),
             phi_coef=variances.reward_text / scale.phi_square_norm * text,
             psi_coef=psi_coef if len(psi_coef) else None,
             model_effect=model_effect,
+            modifier_coef=modifier_coef,
         )
 
 
@@ -146,3 +149,13 @@ def _sum_by_model(*weighted: tuple[Rows, FloatArray]) -> FloatArray:
     code = np.concatenate([model for model, _ in with_model])
     weights = np.concatenate([weights for _, weights in with_model])
     return np.bincount(code[code >= 0], weights=weights[code >= 0]).astype(np.float64)
+
+
+def _modifier_sum_by_model(*weighted: tuple[Rows, FloatArray]) -> FloatArray:
+    """Sum of weights times modifiers by model code (k, c), without rows of unknown models."""
+    present = [(r.model, r.modifiers, w) for r, w in weighted if r.model is not None and r.modifiers is not None]
+    code = np.concatenate([model for model, _, _ in present])
+    products = np.vstack([weights[:, None] * modifiers for _, modifiers, weights in present])
+    total = np.zeros((int(code.max(initial=-1)) + 1, products.shape[1]))
+    np.add.at(total, code[code >= 0], products[code >= 0])
+    return total

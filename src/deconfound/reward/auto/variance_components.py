@@ -16,13 +16,19 @@ from deconfound.reward.training_data import TrainingData
 from deconfound.threads import one_blas_thread
 
 ROWS_PER_SOURCE = 300
-"""Rows of each source used to estimate the variances; a few hundred are enough for nine numbers."""
+"""Rows of each source used to estimate the variances; a few hundred are enough for eleven numbers."""
 
 PRIOR_REWARD_SHARE, PRIOR_BIAS_SHARE = 1 / 3, 1 / 30
 """Prior median of a component's variance, as a share of the outcome's variance; the search starts there."""
 
+PRIOR_BY_CONTEXT_SHARE = 1 / 30
+"""The same for the part of reward or bias that depends on model and context together."""
+
 PRIOR_LOG_SD = 3.0
 """Prior standard deviation of log(variance): one standard deviation is a factor of 20."""
+
+MULTIPLE_RTOL = 1e-9
+"""Relative difference of two sets of features that counts as rounding."""
 
 MIN_VARIANCE = 1e-6
 """Variance assumed for constant outcomes, so that its logarithm is finite."""
@@ -33,17 +39,20 @@ class VarianceComponents:
     """Variances of the components whose sum is an outcome.
 
     An outcome is reward + noise in the experiment and reward + bias + noise in the log. Reward and bias each have a
-    component linear in the text (phi), one linear in the proxies (psi), one per model, and an intercept. Each variance
-    is that of its component on an average row of the log.
+    component linear in the text (phi), one linear in the proxies (psi), one per model, one per model that is linear in
+    the effect modifiers (by context), and an intercept. Each variance is that of its component on an average row of the
+    log.
     """
 
     reward_text: float
     reward_proxies: float
     reward_model: float
+    reward_model_by_context: float
     reward_intercept: float
     bias_text: float
     bias_proxies: float
     bias_model: float
+    bias_model_by_context: float
     bias_intercept: float
     noise: float
 
@@ -56,17 +65,19 @@ class VarianceComponents:
 
     @property
     def reward(self) -> FloatArray:
-        """Variances of the reward's components (4,), in the order of ``KernelRows.kernels``."""
-        return np.array([self.reward_text, self.reward_proxies, self.reward_model, self.reward_intercept])
+        """Variances of the reward's components (5,), in the order of ``KernelRows.kernels``."""
+        by_model = (self.reward_model, self.reward_model_by_context)
+        return np.array([self.reward_text, self.reward_proxies, *by_model, self.reward_intercept])
 
     @property
     def bias(self) -> FloatArray:
-        """Variances of the log bias's components (4,), in the same order."""
-        return np.array([self.bias_text, self.bias_proxies, self.bias_model, self.bias_intercept])
+        """Variances of the log bias's components (5,), in the same order."""
+        by_model = (self.bias_model, self.bias_model_by_context)
+        return np.array([self.bias_text, self.bias_proxies, *by_model, self.bias_intercept])
 
     @classmethod
     def from_array(cls, variances: FloatArray) -> VarianceComponents:
-        """From all variances (9,), in the order of the fields."""
+        """From all variances (11,), in the order of the fields."""
         return cls(*(float(variance) for variance in variances))
 
 
@@ -85,13 +96,17 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
     kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones)]
     target = both.require_outcome() - prior_mean(data)
     outcome_variance = max(float(target.var()), MIN_VARIANCE)
-    start = outcome_variance * np.array([PRIOR_REWARD_SHARE] * 4 + [PRIOR_BIAS_SHARE] * 4 + [1.0])
+    start = outcome_variance * np.array([*_prior_shares(PRIOR_REWARD_SHARE), *_prior_shares(PRIOR_BIAS_SHARE), 1.0])
     present = _identifiable(data)
     used = [kernel for kernel, is_present in zip(kernels, present, strict=True) if is_present]
     variances = np.zeros(len(start))
     with one_blas_thread():
         variances[present] = maximize_marginal_likelihood(used, target, start[present], PRIOR_LOG_SD)
     return VarianceComponents.from_array(variances)
+
+
+def _prior_shares(share: float) -> tuple[float, ...]:
+    return share, share, share, PRIOR_BY_CONTEXT_SHARE, share
 
 
 def prior_mean(data: TrainingData) -> float:
@@ -107,17 +122,36 @@ def subsample(rows: Rows, max_rows: int | None) -> Rows:
 
 
 def _identifiable(data: TrainingData) -> NDArray[np.bool_]:
-    """Which components these sources can have (9,): none over proxies or models that are missing."""
-    log = data.log
-    psi, model = log.psi is not None and log.psi.shape[1] > 0, log.model is not None
-    experiment_model = data.experiment.model is not None
-    return np.array([True, psi, experiment_model, True, True, psi, model, True, True])
+    """Which components these sources can have (11,): none over proxies, models or modifiers that are missing.
+
+    Without text and labels, the proxies are the columns of phi again, and have no component of their own.
+    """
+    log, experiment = data.log, data.experiment
+    psi = log.psi is not None and log.psi.shape[1] > 0 and not _is_multiple(log.psi, log)
+    modifiers = log.modifiers is not None and experiment.modifiers is not None
+    log_model, model = log.model is not None, experiment.model is not None
+    reward = (True, psi, model, model and modifiers, True)
+    bias = (True, psi, log_model, log_model and modifiers, True)
+    return np.array([*reward, *bias, True])
+
+
+def _is_multiple(psi: FloatArray, rows: Rows) -> bool:
+    """Whether phi is psi times a number, by their products with one random vector."""
+    if rows.phi.shape[1] != psi.shape[1]:
+        return False
+    direction = np.random.default_rng(0).standard_normal((psi.shape[1], 1))
+    by_phi, by_psi = np.asarray(rows.phi @ direction).ravel(), (psi @ direction).ravel()
+    factor = float(by_phi @ by_psi) / max(float(by_psi @ by_psi), np.finfo(np.float64).tiny)
+    return bool(np.allclose(by_phi, factor * by_psi, rtol=0.0, atol=MULTIPLE_RTOL * np.abs(by_phi).max(initial=0.0)))
 
 
 def _stack_sources(log: Rows, experiment: Rows) -> Rows:
     """Rows of both sources, the log's first."""
     both = (log, experiment)
     psi = None if log.psi is None or experiment.psi is None else np.vstack([log.psi, experiment.psi])
+    modifiers = None
+    if log.modifiers is not None and experiment.modifiers is not None:
+        modifiers = np.vstack([log.modifiers, experiment.modifiers])
     model = [np.full(len(rows), -1) if rows.model is None else rows.model for rows in both]
     return Rows(
         stack([rows.phi for rows in both]),
@@ -125,4 +159,5 @@ def _stack_sources(log: Rows, experiment: Rows) -> Rows:
         np.concatenate([rows.require_outcome() for rows in both]),
         np.concatenate(model),
         np.concatenate([rows.weight_or_ones for rows in both]),
+        modifiers=modifiers,
     )
