@@ -37,6 +37,8 @@ def document(result: Result) -> dict[str, Any]:
         "level": result.level,
         "seed": result.seed,
         "models": list(result.models),
+        "outcome_range": list(result.outcome_range),
+        "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
         "best_set": list(result.values.best_set(result.level)),
         "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),
@@ -83,6 +85,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "posterior_covariance": values.posterior_covariance,
             "reward_weight": values.reward_weight,
             "shrinkage_fraction": values.shrinkage_fraction,
+            "cost": values.cost,
         }
     )
     return document
@@ -91,7 +94,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """The inverse of ``values_document``."""
     optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"reward_weight": np.nan}
+    optional |= {"reward_weight": np.nan, "cost": np.nan}
     return Values(
         models,
         estimate=_array(stored["estimate"], np.nan),
