@@ -24,7 +24,7 @@ from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, format_percent, join_names, pluralize, quote
 from deconfound.loading import load_contexts
-from deconfound.loading.sources import TableLike
+from deconfound.loading.sources import TableLike, source_name
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
@@ -42,7 +42,12 @@ from deconfound.value import (
 )
 from deconfound.value.log_bias import estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
-from deconfound.value.population import Population, complete_extra_contexts, describe_population
+from deconfound.value.population import (
+    Population,
+    complete_extra_contexts,
+    describe_population,
+    require_extra_contexts,
+)
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
@@ -125,6 +130,8 @@ def prepare(
     check_level(level)
     cost = None if options.cost is None else _costs_by_model(study, options.cost)
     _require_rows(study)
+    if options.extra_contexts:
+        require_extra_contexts(study)
     target = None if options.target is None else load_contexts(options.target, columns=options.target_columns)
     progress("reading texts", 0.0)
     with one_blas_thread():
@@ -132,7 +139,8 @@ def prepare(
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
-    population = describe_population(study, options.target, target, checks.transport_weights, options.extra_contexts)
+    source = source_name(options.target, "target")
+    population = describe_population(study, target, source, checks.transport_weights, options.extra_contexts)
     return PreparedStudy(study, arrays, checks, cost, population, level, seed, options, progress)
 
 

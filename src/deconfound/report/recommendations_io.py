@@ -110,8 +110,8 @@ def _legend(table: RecommendationTable) -> str:
     before, net = (", before cost", ", net of cost") if table.has_cost else ("", "")
     return (
         f"value: predicted outcome of the model on this context{unit}{before}. margin: how far the model is ahead of "
-        f"the runner-up, corrected by the experiment{net}. verdict: clear if the probability that another model is better "
-        f"is at most {error}."
+        f"the runner-up, corrected by the experiment{net}. verdict: clear if the probability that another model is "
+        f"better is at most {error}."
     )
 
 

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from deconfound.data import Study
 from deconfound.errors import UsageError
-from deconfound.loading.sources import TableLike, source_name
 from deconfound.value.transport import TransportWeights
 
 PopulationKind: TypeAlias = Literal["experiment", "experiment and extra contexts", "target"]
@@ -33,10 +32,16 @@ def complete_extra_contexts(study: Study) -> set[str]:
     return set(study.replay.complete_contexts(study.models)) - study.experiment.unique_values("context_id")
 
 
+def require_extra_contexts(study: Study) -> None:
+    """Refuse to use extra contexts where there are none."""
+    if not complete_extra_contexts(study):
+        raise UsageError("extra_contexts: no context outside the experiment was replayed for every model.")
+
+
 def describe_population(
     study: Study,
-    target_source: TableLike | None,
     target: pa.Table | None,
+    target_source: str,
     weights: TransportWeights | None,
     use_extra_contexts: bool,
 ) -> Population:
@@ -46,10 +51,7 @@ def describe_population(
     if target is not None and weights is not None:
         name = "context_id" if "context_id" in target.column_names else "context"
         contexts = pc.count_distinct(target[name]).as_py()
-        source = source_name(target_source, "target")
-        return Population("target", source, contexts, len(weights.weight), weights.effective_rows, extra)
-    if use_extra_contexts and not extra:
-        raise UsageError("extra_contexts: no context outside the experiment was replayed for every model.")
+        return Population("target", target_source, contexts, len(weights.weight), weights.effective_rows, extra)
     if use_extra_contexts:
         return Population("experiment and extra contexts", study.replay.source, own + extra, rows, float(rows), 0)
     return Population("experiment", study.experiment.source, own, rows, float(rows), extra)
