@@ -98,6 +98,10 @@ def test_each_routing_verdict_has_its_sentence():
             "No evidence on routing: 1 experiment row used the model that routing would choose. Randomize more "
             "contexts."
         )
+    assert routing_text(replace(inconclusive, gain=np.nan)) == (
+        'No evidence on routing: where it would choose another model than "cedar", too few experiment rows show the '
+        "difference. Randomize more contexts."
+    )
 
 
 def test_names_with_control_characters_stay_on_one_line():

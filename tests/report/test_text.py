@@ -144,13 +144,12 @@ def test_the_contexts_are_named_where_they_are_not_the_experiments(result):
     target = Population("target", "target.csv", 400, 360, 142.4, 0)
     (line,) = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
     assert line == (
-        "Values are for the 400 contexts of target.csv; after weighting, the experiment's 360 rows count as 142."
+        "Values are for the 400 contexts of target.csv; after weighting, the 360 experiment rows count as 142."
     )
     own = result.counts.experiment.contexts
     mixed = Population("experiment and extra contexts", "replay.csv", own + 50, 360, 360.0, 0)
-    assert (
-        f"Values are for the experiment's {own} contexts and for 50 others that were replayed (--extra-contexts)."
-        in (answer_lines(replace(result, population=mixed)))
+    assert f"Values are for the experiment's {own} contexts and 50 other replayed ones (--extra-contexts)." in (
+        answer_lines(replace(result, population=mixed))
     )
     assert not any("contexts" in each for each in answer_lines(result))
 

@@ -25,8 +25,8 @@ SHIFT_CONSEQUENCE = {
         "Leave out --extra-contexts: with it, values describe a mixture of both populations.",
     ),
     "target": (
-        "Values without weights describe other contexts than the target's.",
-        f'See "{contexts.OVERLAP}": it decides whether weights can correct this.',
+        "Weights correct this where the two overlap.",
+        "Nothing has to be done if the overlap with the target is sufficient.",
     ),
 }
 

@@ -51,7 +51,12 @@ def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
     if routing.verdict == "one model":
         min_gain = f"{scale.width * routing.min_gain:.3g}"
         return f"Use {best} everywhere: no routing can gain {min_gain} or more ({level} confidence)."
-    if routing.on_policy_rows < MIN_ROWS_PER_MODEL or math.isnan(routing.gain):
+    if routing.on_policy_rows >= MIN_ROWS_PER_MODEL and math.isnan(routing.gain):
+        return (
+            f"No evidence on routing: where it would choose another model than {best}, too few experiment rows show "
+            "the difference. Randomize more contexts."
+        )
+    if routing.on_policy_rows < MIN_ROWS_PER_MODEL:
         rows = pluralize(routing.on_policy_rows, "experiment row")
         return f"No evidence on routing: {rows} used the model that routing would choose. Randomize more contexts."
     return (

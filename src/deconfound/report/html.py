@@ -31,6 +31,7 @@ summary { font-size: 1.1rem; font-weight: bold; margin-top: 2rem; cursor: pointe
 """
 
 WIDTH, LEFT, ROW, FOOT = 820, 240, 26, 34
+MAX_TICKS = 8
 MAX_NAME_CHARACTERS = 26  # longer names are cut in the plot
 
 
@@ -122,9 +123,12 @@ class _Axis:
         return LEFT + (WIDTH - LEFT - 20) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Numbers a quarter of the scale apart, with their labels on the user's scale."""
-        quarters = range(math.ceil(4 * self.low), math.floor(4 * self.high) + 1)
-        return [(n / 4, f"{self.scale.low + self.scale.width * n / 4:g}") for n in quarters]
+        """Numbers a quarter of the scale apart, or more on a long axis, with their labels on the user's scale."""
+        step = 0.25
+        while (self.high - self.low) / step > MAX_TICKS:
+            step *= 2
+        numbers = [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+        return [(number, f"{self.scale.low + self.scale.width * number:g}") for number in numbers]
 
 
 def _draw_axis(axis: _Axis, height: int) -> str:

@@ -25,23 +25,21 @@ def _scale_lines(result: Result) -> list[str]:
 def _cost_lines(result: Result) -> list[str]:
     if result.values.cost is None:
         return []
-    return ["Values, differences and routing are net of cost; the raw log and its bias are before cost."]
+    return ["Values, differences and gains from routing are net of cost."]
 
 
 def _population_lines(result: Result) -> list[str]:
     population = result.population
     if population.kind == "target":
-        source, rows = escape_control_characters(population.source), pluralize(population.experiment_rows, "row")
+        source, rows = escape_control_characters(population.source), population.experiment_rows
         return [
             f"Values are for the {pluralize(population.contexts, 'context')} of {source}; after weighting, the "
-            f"experiment's {rows} count as {population.effective_rows:.0f}."
+            f"{pluralize(rows, 'experiment row')} count as {population.effective_rows:.0f}."
         ]
     if population.kind == "experiment and extra contexts":
         extra = population.contexts - result.counts.experiment.contexts
         own = pluralize(result.counts.experiment.contexts, "context")
-        return [
-            f"Values are for the experiment's {own} and for {extra:,} others that were replayed (--extra-contexts)."
-        ]
+        return [f"Values are for the experiment's {own} and {extra:,} other replayed ones (--extra-contexts)."]
     return []
 
 
