@@ -271,6 +271,10 @@ def test_extra_contexts_are_averaged_in_on_request_alone(demo, half_experiment, 
     assert "contexts of the replay" not in verdicts(narrow)
     np.testing.assert_allclose(default.values.estimate, narrow.values.estimate, rtol=1e-9)
     assert wide.values.standard_error.mean() < default.values.standard_error.mean()
+    assert np.abs(wide.direct.estimate - default.direct.estimate).max() > 1e-4
+    outside, own = len(study.replay.unique_values("context_id")), half_experiment.num_rows
+    assert (default.population.kind, default.population.unused_extra_contexts) == ("experiment", outside - own)
+    assert (wide.population.kind, wide.population.contexts) == ("experiment and extra contexts", outside)
     moved = wide.policy.calibration.mean_q - default.policy.calibration.mean_q
     assert np.abs(moved).max() > 1e-3  # mean q is over the contexts that the values are about
 

@@ -51,19 +51,50 @@ def test_the_number_of_refits_does_not_change_the_values(study, result):
     np.testing.assert_array_equal(more.values.estimate, result.values.estimate)
 
 
-def test_a_cost_changes_recommendations_and_not_values(study, result):
+def test_values_recommendations_and_routing_are_net_of_cost_and_the_log_bias_is_not(study, result):
     costly = result.values.ranking()[0]
-    net = dc.evaluate(study, options=dc.EvaluationOptions(cost={costly: 0.9}))
-    np.testing.assert_array_equal(net.values.estimate, result.values.estimate)
+    cost = {name: 0.9 * (name == costly) for name in study.models}
+    net = dc.evaluate(study, options=dc.EvaluationOptions(cost=cost))
+    for name in ("values", "direct"):
+        gross = getattr(result, name)
+        np.testing.assert_allclose(getattr(net, name).estimate, gross.estimate - [cost[name] for name in study.models])
+    assert net.values.ranking()[0] == net.routing.best != costly
+    assert net.log_bias == result.log_bias
+    np.testing.assert_array_equal(net.raw_log.estimate, result.raw_log.estimate)
     assert costly not in {row.model for row in net.recommendations}
     np.testing.assert_array_equal(net.policy.cost, [0.9 if name == costly else 0.0 for name in study.models])
-    assert net.routing.best != costly
     assert net.routing.model_shares[study.models.index(costly)] == 0
 
 
 def test_a_cost_that_is_no_number_is_refused_before_the_work(study):
     with pytest.raises(dc.UsageError, match="finite"):
-        dc.prepare(study, options=dc.EvaluationOptions(cost={study.models[0]: float("nan")}))
+        dc.prepare(study, options=dc.EvaluationOptions(cost=dict.fromkeys(study.models, float("nan"))))
+
+
+def test_a_model_without_a_cost_is_named(study):
+    cost = dict.fromkeys(study.models[2:], 0.1)
+    with pytest.raises(dc.UsageError, match=rf"{study.models[0]}, {study.models[1]}.*MODEL=0"):
+        dc.prepare(study, options=dc.EvaluationOptions(cost=cost))
+
+
+def test_costs_are_in_units_of_the_users_outcome(demo, study):
+    """A cost of 2 stars on a scale from 1 to 5 is half of the scale."""
+    cost = dict.fromkeys(study.models, 2.0)
+    starred = demo.experiment.set_column(
+        demo.experiment.column_names.index("outcome"),
+        "outcome",
+        pc.add(1.0, pc.multiply(4.0, demo.experiment["outcome"])),
+    )
+    log = demo.log.set_column(
+        demo.log.column_names.index("outcome"), "outcome", pc.add(1.0, pc.multiply(4.0, demo.log["outcome"]))
+    )
+    stars = dc.load(log=log, experiment=starred, replay=demo.replay, outcome_range=(1, 5))
+    prepared = dc.prepare(stars, options=dc.EvaluationOptions(cost=cost))
+    np.testing.assert_array_equal(prepared.cost, np.full(len(study.models), 0.5))
+    result = prepared.evaluate("exp-only")
+    assert result.outcome_range == (1.0, 5.0)
+    plain = demo_result("exp-only")
+    np.testing.assert_allclose(result.values.estimate, plain.values.estimate - 0.5, atol=1e-6)
 
 
 def test_a_family_class_in_place_of_an_object_is_refused_with_advice():
@@ -93,7 +124,10 @@ def test_a_target_of_the_same_contexts_changes_little_and_reports_its_overlap(de
     same = dc.evaluate(study, options=dc.EvaluationOptions(target=contexts))
     np.testing.assert_allclose(same.values.interval_center, result.values.interval_center, atol=0.05)
     assert "overlap with the target" in {finding.check for finding in same.findings}
-    assert "effective" in same.summary()
+    population = same.population
+    assert (population.kind, population.contexts) == ("target", len(contexts["context"].unique()))
+    assert population.effective_rows <= population.experiment_rows == len(study.experiment)
+    assert "Values are for the" in same.summary()
 
 
 def test_a_target_of_longer_contexts_changes_every_number_that_depends_on_contexts(demo, study, result):
@@ -147,3 +181,23 @@ def test_a_study_without_text_is_evaluated_on_its_feature_columns(demo):
     model, reward = np.array(demo.replay["model"].to_pylist()), demo.true_reward(demo.replay)
     truth = np.array([reward[model == name].mean() for name in demo.models])
     assert np.corrcoef(result.direct.estimate, truth)[0, 1] > 0.9
+
+
+def test_extra_contexts_are_refused_where_there_are_none(study):
+    with pytest.raises(dc.UsageError, match="extra_contexts"):
+        dc.prepare(study, options=dc.EvaluationOptions(extra_contexts=True))
+
+
+def test_extra_contexts_that_lack_a_model_are_left_out(demo):
+    """The check of the replay's draws reports them."""
+    ids = demo.experiment["context_id"].unique().to_pylist()
+    inside = set(ids[: len(ids) // 2])
+    rows = [i for i, name in enumerate(demo.experiment["context_id"].to_pylist()) if name in inside]
+    missing = (ids[-1], demo.models[0])
+    cells = zip(demo.replay["context_id"].to_pylist(), demo.replay["model"].to_pylist(), strict=True)
+    replay = demo.replay.take([i for i, cell in enumerate(cells) if cell != missing])
+    study = load_demo(demo, experiment=demo.experiment.take(rows), replay=replay)
+    prepared = dc.prepare(study, options=dc.EvaluationOptions(extra_contexts=True))
+    assert prepared.population.contexts == len(ids) - 1
+    assert len(prepared.extra_contexts) == len(ids) - 1 - len(inside)
+    assert np.isfinite(prepared.evaluate("exp-only").values.estimate).all()

@@ -98,3 +98,10 @@ def test_json_gets_null_for_every_number_that_is_not_finite():
     }
     expected = {"a": [1.5, None], "b": [[1.0, None], [0.0, 2.0]], "c": [None, 3, True, "x", None]}
     assert json.loads(json.dumps(to_jsonable(value), allow_nan=False)) == expected
+
+
+def test_a_percent_sign_stays_with_its_number():
+    for width in range(12, 30):
+        assert not any(
+            line.lstrip().startswith("%") for line in wrap("at 95 % confidence, 5 % of all", width).split("\n")
+        )

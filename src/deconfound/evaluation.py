@@ -24,7 +24,7 @@ from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, format_percent, join_names, pluralize, quote
 from deconfound.loading import load_contexts
-from deconfound.loading.sources import TableLike
+from deconfound.loading.sources import TableLike, source_name
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
@@ -42,6 +42,12 @@ from deconfound.value import (
 )
 from deconfound.value.log_bias import estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
+from deconfound.value.population import (
+    Population,
+    complete_extra_contexts,
+    describe_population,
+    require_extra_contexts,
+)
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
@@ -62,16 +68,18 @@ class EvaluationOptions:
     """What an evaluation may be asked beyond its defaults.
 
     ``surface_share`` fixes the share of surface statistics in phi; by default the experiment chooses it. ``target`` is
-    a file or table of the contexts to generalize to, by default the experiment's. ``cost`` is the cost of one output
-    per model, in units of the outcome; recommendations and routing are net of it. ``refits`` is the number of bootstrap
-    refits behind recommendations and attribution. ``extra_contexts`` averages over contexts that were replayed beyond
-    the experiment's, too: right only if they were drawn from the same population, which no test can show.
+    a file or table of the contexts to generalize to, by default the experiment's; ``target_columns`` maps its columns
+    as ``load`` does. ``cost`` is the cost of one output of every model, in units of the user's outcome (stars, on a
+    scale of stars): values, recommendations and routing are net of it. ``refits`` is the number of bootstrap refits
+    behind recommendations and attribution. ``extra_contexts`` averages over contexts that were replayed beyond the
+    experiment's, too: right only if they were drawn from the same population, which no test can show.
     """
 
     features: FeatureSpec = DEFAULT_FEATURES
     surface_share: float | None = None
     method: Method = "doubly robust"
     target: TableLike | None = None
+    target_columns: Mapping[str, str] | None = None
     cost: Mapping[str, float] | None = None
     refits: int = BOOTSTRAP_REFITS
     extra_contexts: bool = False
@@ -122,14 +130,18 @@ def prepare(
     check_level(level)
     cost = None if options.cost is None else _costs_by_model(study, options.cost)
     _require_rows(study)
-    target = None if options.target is None else load_contexts(options.target)
+    if options.extra_contexts:
+        require_extra_contexts(study)
+    target = None if options.target is None else load_contexts(options.target, columns=options.target_columns)
     progress("reading texts", 0.0)
     with one_blas_thread():
         arrays = StudyArrays.from_study(study, options.features)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
-    if checks.transport_weights is not None:
+    if target is not None:
         require_overlap(checks.transport_weights)
-    return PreparedStudy(study, arrays, checks, cost, level, seed, options, progress)
+    source = source_name(options.target, "target")
+    population = describe_population(study, target, source, checks.transport_weights, options.extra_contexts)
+    return PreparedStudy(study, arrays, checks, cost, population, level, seed, options, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +151,8 @@ class PreparedStudy:
     study: Study
     arrays: StudyArrays
     checks: CheckReport
-    cost: FloatArray | None  # (k,) in units of the outcome
+    cost: FloatArray | None  # (k,) in units of the outcome from 0 to 1
+    population: Population
     level: float
     seed: int
     options: EvaluationOptions
@@ -185,23 +198,23 @@ class PreparedStudy:
 
     @property
     def extra_contexts(self) -> IntArray:
-        """Replayed contexts beyond the experiment's that are averaged in: all on request, by default none."""
-        if not self.options.extra_contexts:
-            return np.zeros(0, dtype=np.int64)
-        return np.setdiff1d(np.arange(len(self.arrays.replay.contexts)), self.arrays.experiment.context)
+        """Replayed contexts beyond the experiment's that are averaged in: by default none, on request all complete."""
+        chosen = complete_extra_contexts(self.study) if self.options.extra_contexts else set()
+        return np.array([i for i, name in enumerate(self.arrays.replay.contexts) if name in chosen], dtype=np.int64)
 
     def _result(self, fitted: CrossFit[Family]) -> Result:
         final, arrays, level = fitted.final, self.arrays, self.level
         family, data = final.tuned.estimator, self._score(fitted)
-        extra = self.extra_contexts
-        unbiased = tuned_doubly_robust(data, extra_q=fitted.q_all_contexts[extra] if len(extra) else None)
+        extra_q = fitted.q_all_contexts[self.extra_contexts]
+        unbiased = tuned_doubly_robust(data, extra_q=extra_q)
         _require_information(unbiased, rows=len(data.q), level=level)
-        model_based = _with_intervals_of(unbiased, direct(self.study.models, fitted.q, weight=data.weight))
+        q, weight = np.vstack([fitted.q, extra_q]), np.append(data.weight, np.ones(len(extra_q)))
+        model_based = _with_intervals_of(unbiased, direct(self.study.models, q, weight=weight))
         values = shrink_toward(unbiased, model_based.estimate)
         policy = self._policy(fitted, values, self._calibration(fitted, data, values))
         return Result(
-            values=values if self.options.method == "doubly robust" else model_based,
-            direct=model_based,
+            values=self._net(values if self.options.method == "doubly robust" else model_based),
+            direct=self._net(model_based),
             experiment=self.experiment_only,
             raw_log=self.raw_log,
             recommendations=policy.recommend(arrays.replay, level),
@@ -213,11 +226,16 @@ class PreparedStudy:
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
+            population=self.population,
+            outcome_range=self.study.outcome_range,
             policy=policy,
             featurizer=arrays.featurizer,
             level=level,
             seed=self.seed,
         )
+
+    def _net(self, values: Values) -> Values:
+        return values if self.cost is None else values.net_of(self.cost)
 
     def _score(self, fitted: CrossFit[Family]) -> ScoredExperiment:
         rows = self.arrays.experiment
@@ -261,13 +279,12 @@ class PreparedStudy:
 
     def _routing(self, data: ScoredExperiment, values: Values, policy: Policy) -> RoutingGain:
         folds = group_folds(self.arrays.experiment.fold_group, FOLDS, self.seed)
-        cost = cost_vector(self.study.models, self.cost)
         return routing_gain(
             data,
             CrossFittedPolicy.fit(data, folds),
-            best=replace(values, estimate=values.estimate - cost).ranking()[0],
+            best=self._net(values).ranking()[0],
             achievable_gain_bound=policy.achievable_gain_bound(self.arrays.replay, self.level),
-            cost=cost,
+            cost=self.cost,
             level=self.level,
         )
 
@@ -306,7 +323,13 @@ def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
         if name not in study.models:
             near = did_you_mean(name, study.models) or "."
             raise UsageError(f"cost: there is no model {quote(name)}{near} There are {join_names(study.models)}.")
-    return cost_vector(study.models, np.array([float(cost.get(name, 0.0)) for name in study.models]))
+    missing = [name for name in study.models if name not in cost]
+    if missing:
+        raise UsageError(
+            f"cost: there is none for {join_names(missing)}. Give one for every model, MODEL=0 if it is free."
+        )
+    low, high = study.outcome_range
+    return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)
 
 
 def _require_rows(study: Study) -> None:

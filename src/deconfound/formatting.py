@@ -12,6 +12,7 @@ from typing import Any
 MAX_QUOTED_CHARACTERS = 60  # a longer value would hide the rest of the message
 MAX_LISTED_NAMES = 8
 TERMINAL_WIDTH = 100
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 COLUMN_GAP = re.compile(r"\S {2,}\S")  # two spaces in a row separate the cells of a table
 
 
@@ -81,7 +82,7 @@ def text_table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), rul
 
 
 def wrap(text: str, width: int = TERMINAL_WIDTH) -> str:
-    """Break lines longer than ``width`` at spaces; rows of a table stay as they are.
+    """Break lines longer than ``width`` at spaces, but not before a percent sign; rows of a table stay as they are.
 
     The rest of an indented line is indented by two more spaces.
     """
@@ -92,8 +93,8 @@ def _wrap_line(line: str, width: int) -> str:
     if len(line) <= width or COLUMN_GAP.search(line):
         return line
     indent = len(line) - len(line.lstrip(" "))
-    return textwrap.fill(
-        line,
+    filled = textwrap.fill(
+        line.replace(" %", f"{NO_BREAK_SPACE}%"),
         width,
         subsequent_indent=" " * (indent + 2 if indent else 0),
         break_long_words=False,
@@ -101,6 +102,7 @@ def _wrap_line(line: str, width: int) -> str:
         expand_tabs=False,
         replace_whitespace=False,
     )
+    return filled.replace(f"{NO_BREAK_SPACE}%", " %")
 
 
 def to_jsonable(value: Any) -> Any:  # noqa: ANN401  (any nesting of dicts, sequences, arrays and scalars)

@@ -20,6 +20,7 @@ from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
 from deconfound.value.log_bias import LogBias
+from deconfound.value.population import Population
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,10 @@ class Result:
     """Values, recommendations and findings of one evaluation.
 
     ``values`` is the answer. For comparison, ``direct`` is the mean of the same reward without the experiment's
-    correction, ``experiment`` uses the experiment alone and ``raw_log`` the uncorrected log.
+    correction, ``experiment`` uses the experiment alone and ``raw_log`` the uncorrected log. With a cost, ``values``
+    and ``direct`` are net of it; ``experiment``, ``raw_log`` and ``log_bias`` are about outcomes before cost. All
+    numbers are on a scale from 0 to 1; ``outcome_range`` is what 0 and 1 were in the tables, and summaries are printed
+    on that scale.
     """
 
     values: Values
@@ -71,6 +75,8 @@ class Result:
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
     counts: StudyCounts
+    population: Population
+    outcome_range: tuple[float, float]
     policy: Policy
     featurizer: Featurizer
     level: float

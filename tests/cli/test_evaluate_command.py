@@ -106,11 +106,16 @@ def test_costs_are_divided_by_the_value_of_an_outcome():
             parse_costs(pairs, value)
 
 
-def test_costs_reach_the_recommendations(study_folder, capsys):
+def test_costs_reach_values_and_recommendations(study_folder, capsys):
     assert main(evaluate_command(study_folder, "--json")) == 0
-    best = json.loads(capsys.readouterr().out)["best"]
-    assert main(evaluate_command(study_folder, "--json", f"--cost={best}=9", "--value-of-outcome=10")) == 0
-    assert best not in json.loads(capsys.readouterr().out)["recommendation_counts"]["most_likely"]
+    plain = json.loads(capsys.readouterr().out)
+    best = plain["best"]
+    costs = [f"--cost={name}={9 * (name == best)}" for name in plain["models"]]
+    assert main(evaluate_command(study_folder, "--json", *costs, "--value-of-outcome=10")) == 0
+    net = json.loads(capsys.readouterr().out)
+    assert best not in net["recommendation_counts"]["most_likely"]
+    assert net["best"] == net["values"]["table"][0]["model"] == net["routing"]["best"] != best
+    assert net["values"]["cost"] == [0.9 * (name == best) for name in plain["models"]]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +125,8 @@ def test_costs_reach_the_recommendations(study_folder, capsys):
         (["--cost=oak=much"], "MODEL=AMOUNT"),
         (["--cost=oak=1", "--value-of-outcome=0"], "--value-of-outcome"),
         (["--cost=unknown=1"], "there is no model"),
+        (["--cost=oak=1"], "MODEL=0 if it is free"),
+        (["--extra-contexts"], "extra_contexts: no context outside the experiment"),
     ],
 )
 def test_a_wrong_cost_ends_with_code_2_and_names_the_option(study_folder, wrong, message, capsys):
@@ -129,8 +136,9 @@ def test_a_wrong_cost_ends_with_code_2_and_names_the_option(study_folder, wrong,
 
 def test_a_target_reaches_the_evaluation(study_folder, capsys):
     assert main(evaluate_command(study_folder, "--json", f"--target={study_folder / 'experiment.parquet'}")) in (0, 3)
-    findings = json.loads(capsys.readouterr().out)["findings"]
-    assert "overlap with the target" in {finding["check"] for finding in findings}
+    document = json.loads(capsys.readouterr().out)
+    assert "overlap with the target" in {finding["check"] for finding in document["findings"]}
+    assert (document["population"]["kind"], document["population"]["source"]) == ("target", "experiment.parquet")
 
 
 def test_too_few_experiment_rows_end_with_code_4(study_folder, tmp_path, capsys):
@@ -177,3 +185,21 @@ def command_line(case: Broken) -> list[str] | None:
         else:
             return None
     return words
+
+
+def test_stars_are_printed_as_stars(study_folder, tmp_path, capsys):
+    for name in ("log", "experiment", "replay"):
+        table = pq.read_table(study_folder / f"{name}.parquet")
+        if "outcome" in table.column_names:
+            stars = pa.array(1 + 4 * table["outcome"].to_numpy())
+            table = table.set_column(table.column_names.index("outcome"), "outcome", stars)
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    command = evaluate_command(tmp_path, "--outcome-range", "1", "5", "-o", str(tmp_path / "saved"))
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "Values are on your scale from 1 to 5." in out
+    saved = Result.load(tmp_path / "saved")
+    assert saved.outcome_range == (1.0, 5.0)
+    assert f"value {1 + 4 * saved.values.table()[0]['estimate']:.2f}" in out
+    assert main(["recommend", str(tmp_path / "saved"), "--replay", str(tmp_path / "replay.parquet")]) == 0
+    assert "on your scale from 1 to 5" in " ".join(capsys.readouterr().out.split())

@@ -16,7 +16,7 @@ from deconfound.diagnose.context_shift import (
     require_overlap,
     sample_contexts,
 )
-from deconfound.errors import AssumptionError, DataError
+from deconfound.errors import AssumptionError, DataError, EvidenceError
 from deconfound.features.context_features import ContextTable
 from deconfound.value.transport import TransportWeights, transport_weights
 from tests.support.checking import WORDS, by_check, each, make_study, study_arrays
@@ -252,3 +252,9 @@ def test_every_lack_of_overlap_is_detected_and_a_failure_is_refused(weights, ver
             require_overlap(weights)
     else:
         require_overlap(weights)
+
+
+def test_a_target_that_nothing_describes_is_refused():
+    """Values of the experiment's contexts would otherwise pass for the target's."""
+    with pytest.raises(EvidenceError, match="target"):
+        require_overlap(None)

@@ -80,6 +80,7 @@ def test_outcomes_on_another_scale_are_rescaled():
         log=lambda row: row.update(outcome=1 + 4 * row["outcome"]), experiment=lambda r: r.update(outcome=2)
     )
     study = load(**tables(good), outcome_range=(1, 5))
+    assert study.outcome_range == (1.0, 5.0)
     assert study.log.arrow["outcome"].to_pylist() == [0.0, 1.0] * 6
     assert set(study.experiment.arrow["outcome"].to_pylist()) == {0.25}
 

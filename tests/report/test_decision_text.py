@@ -8,6 +8,7 @@ import numpy as np
 
 from deconfound.decide.routing import RoutingGain
 from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.scale import Scale
 from deconfound.value import LogBias, ModelBias
 
 BIAS = LogBias(
@@ -97,6 +98,10 @@ def test_each_routing_verdict_has_its_sentence():
             "No evidence on routing: 1 experiment row used the model that routing would choose. Randomize more "
             "contexts."
         )
+    assert routing_text(replace(inconclusive, gain=np.nan)) == (
+        'No evidence on routing: where it would choose another model than "cedar", too few experiment rows show the '
+        "difference. Randomize more contexts."
+    )
 
 
 def test_names_with_control_characters_stay_on_one_line():
@@ -106,3 +111,17 @@ def test_names_with_control_characters_stay_on_one_line():
     for text in (log_bias_text(biased), routing_text(routing)):
         assert "\n" not in text
         assert r"a\nb" in text
+
+
+def test_biases_and_gains_are_printed_on_the_users_scale():
+    stars = Scale(1.0, 5.0)
+    assert "typically off by 0.50; for a single model it may be up to 1.44" in log_bias_text(BIAS, stars)
+    assert "gains +0.20 over" in routing_text(ROUTING, stars)
+    assert "(95 % interval +0.04 to +0.36)" in routing_text(ROUTING, stars)
+    assert "can gain 0.04 or more" in routing_text(replace(ROUTING, verdict="one model"), stars)
+
+
+def test_with_costs_the_log_is_judged_before_cost():
+    """The model that the log ranks first may well be the best net of cost."""
+    assert "maple is not the best model before cost." in log_bias_text(BIAS, before_cost=True)
+    assert "may still be the best before cost." in log_bias_text(replace(BIAS, verdict="biased"), before_cost=True)

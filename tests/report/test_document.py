@@ -129,3 +129,28 @@ def test_a_number_that_cannot_be_estimated_is_null_and_is_read_back(result):
     stored = json.loads(dump_json(document(replace(result, values=values, routing=routing))))
     assert stored["routing"]["gain"] is None
     assert math.isnan(read_routing(stored["routing"]).gain)
+
+
+def test_numbers_stay_on_a_scale_from_0_to_1_beside_the_range(result, content):
+    stars = json.loads(dump_json(document(replace(result, outcome_range=(1.0, 5.0)))))
+    assert content["outcome_range"] == [0.0, 1.0]
+    assert stars == {**content, "outcome_range": [1.0, 5.0]}
+
+
+def test_the_population_is_data(result, content):
+    assert content["population"] == {
+        "kind": "experiment",
+        "source": result.counts.experiment.source,
+        "contexts": result.counts.experiment.contexts,
+        "experiment_rows": result.counts.experiment.rows,
+        "effective_rows": result.counts.experiment.rows,
+        "unused_extra_contexts": 0,
+    }
+
+
+def test_costs_are_in_the_document_with_net_values(result):
+    cost = np.full(len(result.models), 0.25)
+    net = json.loads(dump_json(document(replace(result, values=result.values.net_of(cost)))))
+    assert net["values"]["cost"] == cost.tolist()
+    np.testing.assert_allclose(net["values"]["estimate"], result.values.estimate - cost)
+    assert net["raw_log"]["cost"] is None

@@ -10,7 +10,7 @@ import pytest
 
 import deconfound as dc
 from deconfound.findings import Finding, Notice
-from deconfound.report.html import render_html
+from deconfound.report.html import LEFT, WIDTH, render_html
 from deconfound.report.text import sections, value_rows
 from tests.support.results import demo_result
 
@@ -97,3 +97,23 @@ def test_hostile_names_remain_text(result):
     assert not {tag for tag, _ in page.tags} & {"script", "img"}
     assert "\x1b" not in html
     assert "a&b" in "".join(page.text)
+
+
+def test_the_plot_reaches_below_zero_where_costs_exceed_values(result):
+    """All marks stay inside the plot, and the ticks are on the user's scale."""
+    net = replace(result, values=result.values.net_of(np.full(len(result.models), 0.9)), outcome_range=(1.0, 5.0))
+    page = Page(render_html(net))
+    marks = [float(attributes["cx"]) for tag, attributes in page.tags if tag == "circle"]
+    assert all(LEFT <= mark <= WIDTH for mark in marks)
+    assert {"-1", "0", "1", "5"} <= set(page.text)
+    assert "0.25" in Page(render_html(result)).text
+    assert any("net of cost" in text for text in page.text)
+    costly = Page(render_html(replace(result, values=result.values.net_of(np.full(len(result.models), 1e6)))))
+    assert costly.count("text") < len(result.models) + 12
+
+
+def test_bars_without_costs_keep_their_places(result):
+    """The axis from 0 to 1 fills the plot."""
+    page = Page(render_html(result))
+    first = next(float(attributes["cx"]) for tag, attributes in page.tags if tag == "circle")
+    assert first == pytest.approx(LEFT + (WIDTH - LEFT - 20) * result.values.table()[0]["estimate"], abs=0.1)

@@ -13,6 +13,7 @@ import pytest
 import deconfound as dc
 from deconfound.findings import Finding, Notice
 from deconfound.reward import FAMILIES
+from deconfound.value.population import Population
 from tests.support.results import demo_result, prepared_demo, small_demo
 
 FILES = ("result.json", "reward.npz", "featurizer.json", "featurizer.npz")
@@ -78,10 +79,14 @@ def test_saving_a_loaded_result_gives_the_same_bytes(folder, tmp_path):
 
 
 def test_costs_are_saved(result, tmp_path):
-    net = replace(result, policy=replace(result.policy, cost=np.linspace(0.1, 0.6, len(result.models))))
+    cost = np.linspace(0.1, 0.6, len(result.models))
+    net = replace(result, values=result.values.net_of(cost), policy=replace(result.policy, cost=cost))
     net.save(tmp_path)
     loaded = dc.Result.load(tmp_path)
     assert loaded.summary() == net.summary()
+    assert "net of cost" in loaded.summary()
+    np.testing.assert_array_equal(loaded.values.cost, cost)
+    np.testing.assert_array_equal(loaded.values.interval(), net.values.interval())
     np.testing.assert_array_equal(loaded.policy.cost, net.policy.cost)
 
 
@@ -111,3 +116,12 @@ def test_another_schema_is_refused(folder):
     (folder / "result.json").write_text(json.dumps({**stored, "schema": 2}), encoding="utf-8")
     with pytest.raises(dc.DataError, match="schema 2"):
         dc.Result.load(folder)
+
+
+def test_the_scale_and_the_population_are_saved(result, tmp_path):
+    target = Population("target", "target.csv", 400, 360, 142.4, 20)
+    stars = replace(result, outcome_range=(1.0, 5.0), population=target)
+    stars.save(tmp_path)
+    loaded = dc.Result.load(tmp_path)
+    assert (loaded.outcome_range, loaded.population) == ((1.0, 5.0), target)
+    assert loaded.summary(verbose=True) == stars.summary(verbose=True)

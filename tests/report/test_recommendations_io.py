@@ -10,6 +10,7 @@ import pytest
 from deconfound.decide.recommendation import Recommendation
 from deconfound.loading import load_replay
 from deconfound.report.recommendations_io import RecommendationTable, recommendation_text, write_recommendations
+from deconfound.report.scale import Scale
 
 HOSTILE = "\x1b[31mred\n"
 
@@ -59,3 +60,20 @@ def test_json_files_have_null_for_a_number_that_is_not_finite(tmp_path, suffix):
     write_recommendations(table(row(q=float("nan"))), path)
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert (content[0] if suffix == ".json" else content)["q"] is None
+
+
+def test_the_terminal_shows_the_users_scale_and_files_numbers_from_0_to_1():
+    stars = RecommendationTable([row()], {}, 0.95, Scale(1.0, 5.0))
+    text = recommendation_text(stars)
+    assert "3.00" in text
+    assert "+0.40" in text
+    assert "on your scale from 1 to 5" in " ".join(text.split())
+    assert stars.records()[0]["q"] == 0.5
+    assert "your scale" not in recommendation_text(table(row()))
+
+
+def test_costs_are_mentioned_only_if_there_are_any():
+    with_cost = " ".join(recommendation_text(RecommendationTable([row()], {}, 0.95, has_cost=True)).split())
+    assert "on this context, before cost." in with_cost
+    assert "by the experiment, net of cost." in with_cost
+    assert "cost" not in recommendation_text(table(row()))

@@ -8,22 +8,24 @@ import numpy as np
 import pytest
 
 import deconfound as dc
+from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
 from deconfound.report.check_text import false_alarm_note
+from deconfound.report.scope_text import ONE_LOOK
 from deconfound.report.text import (
     MAX_LISTED_PAIRS,
     METHOD,
     answer_lines,
     comparison,
     format_ranges,
-    format_value,
     sections,
     summary,
     value_rows,
 )
 from deconfound.value import Values
+from deconfound.value.population import Population
 from tests.support.results import demo_result
 from tests.support.snapshots import assert_words_match_snapshot
 
@@ -114,17 +116,53 @@ def test_the_explanation_of_the_log_bias_is_part_of_the_verbose_text(result):
     assert lines(result, METHOD) == []
 
 
-def test_the_best_model_net_of_cost_is_named(result):
+def test_with_costs_everything_but_the_log_is_net(result):
+    """The cost makes the first model the last."""
     first = result.values.ranking()[0]
-    cost = np.array([0.9 if name == first else 0.0 for name in result.models])
-    (line,) = (
-        each for each in answer_lines(replace(result, policy=replace(result.policy, cost=cost))) if "Net" in each
+    cost = np.array([0.9 if name == first else 0.1 for name in result.models])
+    net = replace(result, values=result.values.net_of(cost))
+    assert first not in answer_lines(net)[0]
+    assert "net of cost" in answer_lines(net)[0]
+    assert "before cost" in answer_lines(net)[-1]
+    heading, *rows = value_rows(net)
+    assert heading[2:6] == ("net value", "95 % interval", "cost", "value")
+    gross = result.values.table()[0]
+    last, low = rows[-1], net.values.interval()[result.models.index(first), 0]
+    assert last[1:3] == (first, f"{gross['estimate'] - 0.9:.3f}")
+    assert last[3].startswith(f"{low:.3f} to ")
+    assert low < 0
+    assert last[4:6] == ("0.900", f"{gross['estimate']:.3f}")
+    assert last[7] == value_rows(result)[1][5]
+    assert max(map(len, net.summary().splitlines())) <= TERMINAL_WIDTH
+    assert "net of cost" in comparison([net])
+    assert "cost" not in result.summary(verbose=True)
+
+
+def test_the_contexts_are_named_where_they_are_not_the_experiments(result):
+    population = result.population
+    assert population.kind == "experiment"
+    target = Population("target", "target.csv", 400, 360, 142.4, 0)
+    (line,) = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
+    assert line == (
+        "Values are for the 400 contexts of target.csv; after weighting, the 360 experiment rows count as 142."
     )
-    second = result.values.table()[1]
-    assert second["model"] in line
-    assert f"{second['estimate']:.3f}" in line
-    assert first not in line
-    assert not any("Net of cost" in each for each in answer_lines(result))
+    own = result.counts.experiment.contexts
+    mixed = Population("experiment and extra contexts", "replay.csv", own + 50, 360, 360.0, 0)
+    assert f"Values are for the experiment's {own} contexts and 50 other replayed ones (--extra-contexts)." in (
+        answer_lines(replace(result, population=mixed))
+    )
+    assert not any("contexts" in each for each in answer_lines(result))
+
+
+def test_unused_contexts_are_a_remark_in_the_verbose_text(result):
+    unused = replace(result, population=replace(result.population, unused_extra_contexts=230))
+    assert "--extra-contexts" not in unused.summary()
+    assert any(each.startswith("230 contexts were replayed") for each in lines(unused, METHOD, verbose=True))
+    assert "--extra-contexts" not in result.summary(verbose=True)
+
+
+def test_the_verbose_text_says_that_intervals_are_for_one_look(result):
+    assert ONE_LOOK in lines(result, METHOD, verbose=True)
 
 
 def test_few_unseparated_pairs_are_named_and_many_listed_by_rank(result):
@@ -190,5 +228,28 @@ def test_consecutive_ranks_are_written_as_a_range():
     assert format_ranges([1]) == "1"
 
 
-def test_a_value_has_three_decimals_or_is_a_dash():
-    assert [format_value(0.1234), format_value(0.1, signed=True), format_value(np.nan)] == ["0.123", "+0.100", "–"]
+def test_a_result_on_another_scale_is_printed_on_it(result):
+    """Values, intervals, biases and routing gains; the scale is named once."""
+    stars = replace(result, outcome_range=(1.0, 5.0), routing=replace(result.routing, gain=0.1, verdict="route"))
+    text = stars.summary(verbose=True)
+    assert text.count("on your scale from 1 to 5") == 1
+    assert max(map(len, text.splitlines())) <= TERMINAL_WIDTH
+    row = result.values.table()[0]
+    assert f"value {1 + 4 * row['estimate']:.2f}" in answer_lines(stars)[0]
+    assert f"{1 + 4 * row['low']:.2f} to {1 + 4 * row['high']:.2f}" in answer_lines(stars)[0]
+    i, cells = result.models.index(row["model"]), value_rows(stars)[1]
+    assert cells[4] == f"{1 + 4 * result.raw_log.estimate[i]:.2f}"
+    assert cells[5] == f"{4 * (result.raw_log.estimate[i] - row['estimate']):+.2f}"
+    assert cells[6] == f"{1 + 4 * result.experiment.estimate[i]:.2f} ± {4 * result.experiment.standard_error[i]:.2f}"
+    assert f"up to {4 * result.log_bias.max_bias_bound:.2f}" in text
+    assert "gains +0.40 over" in lines(stars, "Routing")[0]
+    assert "on your scale from 1 to 5" in comparison([stars])
+    assert f"{1 + 4 * row['estimate']:.2f} ± " in comparison([stars])
+    assert "your scale" not in result.summary(verbose=True)
+
+
+def test_warnings_about_outcomes_are_on_the_users_scale(result):
+    drifting = Finding("outcome drift", "warn", OutcomeDrift("log", 0.1), "A3", 0.1, 0.001, 0.002)
+    assert "+0.100" in lines(replace(result, findings=(drifting,)), "Warnings")[0]
+    stars = replace(result, findings=(drifting,), outcome_range=(1.0, 5.0))
+    assert "+0.400" in lines(stars, "Warnings")[0]

@@ -166,3 +166,56 @@ def test_a_ranking_follows_the_estimates_and_leaves_ties_in_order() -> None:
 def test_an_unknown_model_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match='"dog"'):
         direct(MODELS, unrelated_experiment().q).contrast("ant", "dog")
+
+
+def test_values_net_of_cost_shift_with_their_intervals_and_are_bounded_by_the_cost() -> None:
+    """A known cost adds no uncertainty: everything but the bounds is shifted."""
+    cost = np.array([0.3, 0.0, -0.1])
+    gross = Values(
+        MODELS,
+        np.array([0.9, 0.5, 0.02]),
+        0.01 * np.eye(3),
+        "by hand",
+        binomial_variance=np.array([0.09, 0.25, 0.0196]),
+        interval_center=np.array([0.95, 0.5, 0.05]),
+    )
+    net = gross.net_of(cost)
+    np.testing.assert_allclose(net.estimate, gross.estimate - cost)
+    np.testing.assert_allclose(net.center, gross.center - cost)
+    for simultaneous in (False, True):
+        shifted = gross.interval(0.95, simultaneous) - cost[:, None]
+        np.testing.assert_allclose(net.interval(0.95, simultaneous), shifted)
+    assert net.ranking() == ("ant", "bee", "cat")
+    assert [row["estimate"] for row in net.table()] == pytest.approx([0.6, 0.5, 0.12])
+    np.testing.assert_allclose(net.before_cost.estimate, gross.estimate)
+    assert net.before_cost.cost is None
+    np.testing.assert_allclose(net.net_of(cost).cost, 2 * cost)
+
+
+def test_net_values_outside_the_outcomes_scale_are_not_clipped_to_it() -> None:
+    net = Values(MODELS, np.array([0.1, 0.9, 1.3]), 0.01 * np.eye(3), "by hand").net_of(np.array([0.5, 0.0, 0.2]))
+    interval = net.interval()
+    assert interval[0] == pytest.approx([-0.5, 0.1 + 1.96 * 0.1 - 0.5], abs=1e-4)
+    assert interval[2] == pytest.approx([0.8, 0.8])
+    assert {row["model"]: row["estimate"] for row in net.table()} == pytest.approx(
+        {"ant": -0.4, "bee": 0.9, "cat": 0.8}
+    )
+
+
+def test_contrasts_and_the_best_set_are_net_of_cost() -> None:
+    gross = Values(MODELS, np.array([0.9, 0.6, 0.1]), np.diag([1e-4, 1e-4, np.inf]), "by hand")
+    net = gross.net_of(np.array([0.5, 0.0, 0.2]))
+    contrast = net.contrast("bee", "ant")
+    assert contrast.difference == pytest.approx(0.2)
+    assert contrast.significant
+    assert (gross.best_set(), net.best_set()) == (("ant", "cat"), ("bee", "cat"))
+    unknown = net.contrast("cat", "ant")  # a difference of outcomes is between -1 and 1
+    assert (unknown.low, unknown.high) == pytest.approx((-0.7, 1.3))
+    assert next((each.model, each.reference) for each in net.contrasts()) == ("bee", "ant")
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(2), np.array([0.1, np.nan, 0.0])])
+def test_a_cost_is_one_finite_number_per_model(wrong) -> None:
+    values = Values(MODELS, np.array([0.9, 0.6, 0.1]), 0.01 * np.eye(3), "by hand")
+    with pytest.raises(UsageError, match="cost"):
+        values.net_of(wrong)

@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.loading import load_contexts
     from deconfound.report.check_text import any_conclusive, any_failed, check_document, check_text
     from deconfound.report.document import dump_json
+    from deconfound.report.scale import Scale
 
     columns = parse_column_map(arguments.map)
     target = None if arguments.target is None else load_contexts(arguments.target, columns=columns)
@@ -53,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(dump_json(check_document(findings, arguments.level, arguments.seed)))
     else:
-        sys.stdout.write(check_text(findings, arguments.level))
+        scale = Scale.from_range(study.outcome_range)
+        sys.stdout.write(check_text([scale.finding(each) for each in findings], arguments.level))
     if any_failed(findings):
         return AssumptionError.exit_code
     return 0 if any_conclusive(findings) else EvidenceError.exit_code

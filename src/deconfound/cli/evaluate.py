@@ -52,6 +52,11 @@ def add_command(commands: Commands) -> None:
         help="correct the reward by the experiment's residuals, or average it as it is (default doubly-robust)",
     )
     add_target_option(parser)
+    parser.add_argument(
+        "--extra-contexts",
+        action="store_true",
+        help="average over replayed contexts outside the experiment too: right only if drawn from the same population",
+    )
     _add_cost_options(parser)
     parser.add_argument(
         "--refits",
@@ -118,30 +123,30 @@ def _add_cost_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODEL=AMOUNT",
-        help="cost of one output; recommendations are then net of it; repeatable",
+        help="cost of one output, for every model (0 if free); values and recommendations are then net of it",
     )
     parser.add_argument(
         "--value-of-outcome",
         type=float,
         default=1.0,
         metavar="AMOUNT",
-        help="what an outcome of 1 instead of 0 is worth, in the currency of --cost (default 1)",
+        help="what one unit of your outcome is worth, in the currency of --cost (default 1): one star, for instance",
     )
 
 
 def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
     from deconfound.evaluation import EvaluationOptions, prepare
     from deconfound.features import FeatureSpec
-    from deconfound.loading import load_contexts
 
-    columns = parse_column_map(arguments.map)
     options = EvaluationOptions(
         features=FeatureSpec(source=arguments.features, surface=not arguments.no_surface),
         surface_share=arguments.surface_share,
         method=arguments.method.replace("-", " "),
-        target=None if arguments.target is None else load_contexts(arguments.target, columns=columns),
+        target=arguments.target,
+        target_columns=parse_column_map(arguments.map),
         cost=parse_costs(arguments.cost, arguments.value_of_outcome),
         refits=arguments.refits,
+        extra_contexts=arguments.extra_contexts,
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     try:

@@ -65,7 +65,11 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     """How columns are named, outcomes scaled and incomplete rows treated."""
     add_column_map_option(parser)
     parser.add_argument(
-        "--outcome-range", nargs=2, type=float, metavar=("LO", "HI"), help="rescale outcomes from LO..HI to 0..1"
+        "--outcome-range",
+        nargs=2,
+        type=float,
+        metavar=("LO", "HI"),
+        help="ends of your outcome's scale, e.g. 1 5 (default 0 1)",
     )
     parser.add_argument("--drop-missing", action="store_true", help="drop rows without an outcome")
     parser.add_argument(

@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_supported_format,
         write_recommendations,
     )
+    from deconfound.report.scale import Scale
     from deconfound.result import Result
 
     path = None if arguments.output is None else Path(arguments.output)
@@ -51,7 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         study_columns=load_column_map(Path(arguments.result)),
         models=result.models,
     )
-    table = RecommendationTable.from_replay(result.recommend(replay), replay, result.level)
+    table = RecommendationTable.from_replay(
+        result.recommend(replay),
+        replay,
+        result.level,
+        Scale.from_range(result.outcome_range),
+        has_cost=result.policy.cost is not None,
+    )
     sys.stdout.write(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
         write_recommendations(table, path)

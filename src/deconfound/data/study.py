@@ -20,6 +20,7 @@ class Study:
     """Three tables that fit together, the models to compare, and findings from reading the tables.
 
     ``uncompared_models`` occur only in the log or the experiment: they help to train the reward and get no value.
+    Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables.
     """
 
     log: Log
@@ -28,6 +29,7 @@ class Study:
     models: tuple[str, ...]
     uncompared_models: tuple[str, ...]
     findings: tuple[Finding, ...]
+    outcome_range: tuple[float, float] = (0.0, 1.0)
 
     @property
     def has_text(self) -> bool:
@@ -53,6 +55,7 @@ class Study:
         *,
         models: Sequence[str] | None = None,
         incomplete: IncompleteReplay = "error",
+        outcome_range: tuple[float, float] = (0.0, 1.0),
     ) -> Study:
         """Combine three tables, or raise one error with every mismatch between them.
 
@@ -83,4 +86,4 @@ class Study:
         findings += cross_table.uncompared_model_findings(log, experiment, names)
         findings += cross_table.underpowered_models(experiment, names)
         others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
-        return cls(log, experiment, replay.for_models(names), names, tuple(others), tuple(findings))
+        return cls(log, experiment, replay.for_models(names), names, tuple(others), tuple(findings), outcome_range)

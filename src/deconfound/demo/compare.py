@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.formatting import format_percent, join_names, text_table, wrap
 from deconfound.metrics import rmse
-from deconfound.report.text import format_value
+from deconfound.report.scale import UNIT
 from deconfound.result import Result
 from deconfound.value import Values
 
@@ -103,7 +103,7 @@ def _table(comparison: TruthComparison) -> str:
             str(rank),
             name,
             f"{value:.3f}",
-            format_value(_value(comparison.raw_log.values, name)),
+            UNIT.value(_value(comparison.raw_log.values, name)),
             _value_with_interval(comparison.experiment.values, name, comparison.level),
             _value_with_interval(comparison.evaluation.values, name, comparison.level),
         )
@@ -118,4 +118,4 @@ def _value(values: Values, name: str) -> float:
 
 def _value_with_interval(values: Values, name: str, level: float) -> str:
     low, high = values.interval(level)[values.models.index(name)]
-    return f"{format_value(_value(values, name))} ({low:.3f} to {high:.3f})"
+    return f"{UNIT.value(_value(values, name))} ({low:.3f} to {high:.3f})"

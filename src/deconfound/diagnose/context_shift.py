@@ -26,7 +26,7 @@ from deconfound.diagnose.thresholds import (
 )
 from deconfound.diagnose.two_sample_data import TwoSampleData, subsample_strata
 from deconfound.diagnose.two_sample_test import TwoSampleResult, two_sample_test
-from deconfound.errors import AssumptionError
+from deconfound.errors import AssumptionError, EvidenceError
 from deconfound.features.context_features import (
     ContextTable,
     context_only_columns,
@@ -130,8 +130,13 @@ def overlap_finding(weights: TransportWeights) -> Finding:
     return Finding(OVERLAP, verdict, details, "A5", share)
 
 
-def require_overlap(weights: TransportWeights) -> None:
-    """Refuse to estimate values for a target that the experiment does not cover."""
+def require_overlap(weights: TransportWeights | None) -> None:
+    """Refuse to estimate values for a target that the experiment does not cover, or that nothing describes."""
+    if weights is None:
+        raise EvidenceError(
+            "target: no feature_* column depends on the context alone, so the experiment cannot be weighted to the "
+            "target. Add feature_* columns that describe the context, or the text of the contexts."
+        )
     finding = overlap_finding(weights)
     if finding.verdict == "fail":
         raise AssumptionError(f"{finding.message} {finding.remedy}")

@@ -43,8 +43,9 @@ def load(
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
-    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. Everything wrong in any of the
-    three tables raises one ``DataError`` that lists it all.
+    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. ``outcome_range`` are the ends of the
+    outcomes' scale, by default 0 and 1; summaries are on this scale, numbers in Python from 0 to 1. Everything
+    wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     _check_options(columns or {}, outcome_range)
     sources = {"log": log, "experiment": experiment, "replay": replay}
@@ -62,6 +63,7 @@ def load(
             _to_table(Replay, numbered),
             models=models,
             incomplete=incomplete,
+            outcome_range=(0.0, 1.0) if outcome_range is None else (float(outcome_range[0]), float(outcome_range[1])),
         )
     except DataError as error:
         problems += error.problems

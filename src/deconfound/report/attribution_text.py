@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from deconfound.report.scale import UNIT, Scale
 from deconfound.reward import Attribution
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 
@@ -15,7 +16,7 @@ NEGLIGIBLE_LOG_BIAS = 0.03
 """A standard deviation of the log's bias, in outcome units, that rarely changes a ranking."""
 
 
-def attribution_paragraph(attribution: Attribution) -> str:
+def attribution_paragraph(attribution: Attribution, scale: Scale = UNIT) -> str:
     """The shares of both sources, their stability, and the reason for the log's weight.
 
     Text and proxies are one share, that of the outputs: both describe what a model wrote.
@@ -35,12 +36,12 @@ def attribution_paragraph(attribution: Attribution) -> str:
         sentences.append(f"The shares vary by up to {max_sd:.0f} points (SD) if the experiment is resampled.")
     if (attribution.shares < -MIN_PRINTED_SHARE).any():
         sentences.append("Shares sum to 100; negative ones offset others.")
-    return f"{' '.join(sentences)}\n{explain_log_weight(attribution)}"
+    return f"{' '.join(sentences)}\n{explain_log_weight(attribution, scale)}"
 
 
-def explain_log_weight(attribution: Attribution) -> str:
+def explain_log_weight(attribution: Attribution, scale: Scale = UNIT) -> str:
     """Why the log has the weight it has, in one sentence."""
-    sd, variances = f"SD {attribution.log_bias_sd:.2f}", attribution.variance_components
+    sd, variances = f"SD {scale.rough_difference(attribution.log_bias_sd)}", attribution.variance_components
     if attribution.log_bias_sd < NEGLIGIBLE_LOG_BIAS:
         return f"Log and experiment agree where they can be compared (bias {sd}), so the log counts in full."
     if variances.bias_model + variances.bias_model_by_context > variances.bias_proxies + variances.bias_text:

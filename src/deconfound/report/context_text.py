@@ -21,12 +21,12 @@ SHIFT_CONSEQUENCE = {
         "Nothing to do for the values. If the log's contexts are the ones that matter, give them as --target.",
     ),
     "replay": (
-        "Values are averages over the experiment's contexts, so they remain valid.",
-        "Do not use --extra-contexts: the values would describe a mixture of both populations.",
+        "Values for the experiment's contexts remain valid.",
+        "Leave out --extra-contexts: with it, values describe a mixture of both populations.",
     ),
     "target": (
-        "Values without weights describe other contexts than the target's.",
-        f'See "{contexts.OVERLAP}": it decides whether weights can correct this.',
+        "Weights correct this where the two overlap.",
+        "Nothing has to be done if the overlap with the target is sufficient.",
     ),
 }
 

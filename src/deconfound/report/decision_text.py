@@ -6,47 +6,60 @@ import math
 
 from deconfound.decide.routing import RoutingGain
 from deconfound.formatting import format_percent, join_names, pluralize, quote
+from deconfound.report.scale import UNIT, Scale
 from deconfound.value import MIN_ROWS_PER_MODEL
 from deconfound.value.log_bias import LogBias
 
 
-def log_bias_text(log_bias: LogBias) -> str:
-    """How far the raw averages of the log can be trusted."""
+def log_bias_text(log_bias: LogBias, scale: Scale = UNIT, *, before_cost: bool = False) -> str:
+    """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here."""
     if log_bias.verdict == "cannot tell":
         return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
-    sentences = _bias_sentences(log_bias)
+    sentences = _bias_sentences(log_bias, scale, " before cost" * before_cost)
     missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
     if missing:
         sentences.append(f"No bias could be estimated for {join_names(missing)}.")
     return " ".join(sentences)
 
 
-def _bias_sentences(log_bias: LogBias) -> list[str]:
-    bound = f"for a single model it may be up to {log_bias.max_bias_bound:.2f}"
+def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[str]:
+    bound = f"for a single model it may be up to {scale.rough_difference(log_bias.max_bias_bound)}"
     if log_bias.verdict == "no bias shown":
         return [f"No bias of the log was detected at {format_percent(log_bias.level)} confidence; {bound}."]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
-    size = f"Its averages are typically off by {log_bias.rms_bias:.2f}; {bound}."
+    size = f"Its averages are typically off by {scale.rough_difference(log_bias.rms_bias)}; {bound}."
     if log_bias.verdict == "biased":
-        return [f"The log {errors}.", f"The model it ranks first, {quote(first)}, may still be the best.", size]
-    ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model."
+        return [
+            f"The log {errors}.",
+            f"The model it ranks first, {quote(first)}, may still be the best{before_cost}.",
+            size,
+        ]
+    ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model{before_cost}."
     return [ranking, *([f"The log {errors}."] if errors else []), size]
 
 
-def routing_text(routing: RoutingGain) -> str:
+def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
     """Whether choosing a model per context pays."""
     best, level = quote(routing.best), format_percent(routing.level)
-    interval = f"({level} interval {routing.gain_low:+.3f} to {routing.gain_high:+.3f})"
+    gain, low, high = (
+        scale.difference(each, signed=True) for each in (routing.gain, routing.gain_low, routing.gain_high)
+    )
     if routing.verdict == "route":
-        return f"Routing pays: it gains {routing.gain:+.3f} over always using {best} {interval}."
+        return f"Routing pays: it gains {gain} over always using {best} ({level} interval {low} to {high})."
     if routing.verdict == "one model":
-        return f"Use {best} everywhere: no routing can gain {routing.min_gain:g} or more ({level} confidence)."
-    if routing.on_policy_rows < MIN_ROWS_PER_MODEL or math.isnan(routing.gain):
+        min_gain = f"{scale.width * routing.min_gain:.3g}"
+        return f"Use {best} everywhere: no routing can gain {min_gain} or more ({level} confidence)."
+    if routing.on_policy_rows >= MIN_ROWS_PER_MODEL and math.isnan(routing.gain):
+        return (
+            f"No evidence on routing: where it would choose another model than {best}, too few experiment rows show "
+            "the difference. Randomize more contexts."
+        )
+    if routing.on_policy_rows < MIN_ROWS_PER_MODEL:
         rows = pluralize(routing.on_policy_rows, "experiment row")
         return f"No evidence on routing: {rows} used the model that routing would choose. Randomize more contexts."
     return (
-        f"No evidence that routing pays: its gain over always using {best} lies between {routing.gain_low:+.3f} "
-        f"and {routing.gain_high:+.3f} ({level} confidence)."
+        f"No evidence that routing pays: its gain over always using {best} lies between {low} and {high} "
+        f"({level} confidence)."
     )

@@ -17,6 +17,7 @@ from deconfound.design import FloatArray
 from deconfound.findings import finding_to_document
 from deconfound.formatting import to_jsonable
 from deconfound.report.attribution_text import explain_log_weight
+from deconfound.report.decision_text import log_bias_text
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
@@ -28,8 +29,13 @@ VALUES = ("values", "direct", "experiment", "raw_log")
 
 
 def document(result: Result) -> dict[str, Any]:
-    """Every number of the result that is not a coefficient; a number that cannot be estimated is null."""
+    """Every number of the result that is not a coefficient; a number that cannot be estimated is null.
+
+    All numbers, also those in sentences, are on a scale from 0 to 1; ``outcome_range`` is what 0 and 1 were in the
+    tables.
+    """
     fitted = result.family
+    log_bias = log_bias_text(result.log_bias, before_cost=result.values.cost is not None)
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -37,6 +43,8 @@ def document(result: Result) -> dict[str, Any]:
         "level": result.level,
         "seed": result.seed,
         "models": list(result.models),
+        "outcome_range": list(result.outcome_range),
+        "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
         "best_set": list(result.values.best_set(result.level)),
         "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),
@@ -50,7 +58,7 @@ def document(result: Result) -> dict[str, Any]:
         },
         "attribution": attribution_document(result.attribution),
         "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
-        "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": result.log_bias.summary},
+        "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
         "findings": [finding_to_document(finding) for finding in result.findings],
         "recommendation_counts": recommendation_counts(result),
@@ -83,6 +91,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "posterior_covariance": values.posterior_covariance,
             "reward_weight": values.reward_weight,
             "shrinkage_fraction": values.shrinkage_fraction,
+            "cost": values.cost,
         }
     )
     return document
@@ -91,7 +100,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """The inverse of ``values_document``."""
     optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"reward_weight": np.nan}
+    optional |= {"reward_weight": np.nan, "cost": np.nan}
     return Values(
         models,
         estimate=_array(stored["estimate"], np.nan),

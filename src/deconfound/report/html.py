@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Self
+
+import numpy as np
 
 from deconfound.formatting import escape_control_characters, format_percent
+from deconfound.report.scale import Scale
 from deconfound.report.text import METHOD, Section, sections, value_rows
 from deconfound.result import Result
 
@@ -26,6 +31,7 @@ summary { font-size: 1.1rem; font-weight: bold; margin-top: 2rem; cursor: pointe
 """
 
 WIDTH, LEFT, ROW, FOOT = 820, 240, 26, 34
+MAX_TICKS = 8
 MAX_NAME_CHARACTERS = 26  # longer names are cut in the plot
 
 
@@ -50,7 +56,9 @@ def render_html(result: Result) -> str:
 
 def _legend(result: Result) -> list[str]:
     """What the plot and the table show."""
+    net = "Net value: the value minus the cost. The plot shows the raw log net of cost, the table before cost."
     return [
+        *([] if result.values.cost is None else [net]),
         f"Value: the mean outcome if the model served every context. Bars: {format_percent(result.level)} intervals. "
         "Raw log: the mean outcome in the log, uncorrected. It misleads where the choice of the model depends on "
         "something that also affects the outcome. Log bias: the raw log minus the value.",
@@ -73,41 +81,66 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _forest_plot(result: Result) -> str:
-    """Intervals as bars, values as dots and the raw log as open diamonds, on a scale from 0 to 1."""
-    logged = dict(zip(result.models, result.raw_log.estimate, strict=True))
+    """Intervals as bars, values as dots and the raw log as open diamonds; with costs, all of it net of cost."""
+    logged = dict(zip(result.models, result.raw_log.estimate - result.values.cost_or_zero, strict=True))
     rows = result.values.table(result.level)
-    height = ROW * len(rows) + FOOT
-    marks = [_axis(height)]
+    height, axis = ROW * len(rows) + FOOT, _Axis.from_result(result)
+    marks = [_draw_axis(axis, height)]
     for place, row in enumerate(rows):
         name, y = str(row["model"]), ROW * place + ROW / 2
         label = escape_control_characters(name)
         marks.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{escape(_short(label))}</text>')
-        low, high, at = (_to_pixels(float(row[key])) for key in ("low", "high", "estimate"))
+        low, high, at = (axis.to_pixels(float(row[key])) for key in ("low", "high", "estimate"))
         line = 'stroke="var(--mark)" stroke-width="4" stroke-linecap="round" stroke-opacity=".45"'
         marks.append(f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" {line}/>')
         marks.append(f'<circle cx="{at:.1f}" cy="{y}" r="5" fill="var(--mark)"/>')
         if math.isfinite(logged[name]):  # a model without log rows has no mean
-            x = _to_pixels(float(logged[name]))
+            x = axis.to_pixels(float(logged[name]))
             diamond = f"M{x:.1f} {y - 6}l6 6-6 6-6-6z"
             marks.append(f'<path d="{diamond}" fill="none" stroke="var(--log)" stroke-width="2"/>')
     label = "Value of each model with its interval, and the mean of the raw log"
     return f'<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img" aria-label="{label}">{"".join(marks)}</svg>'
 
 
-def _axis(height: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """The horizontal axis: numbers of the result, from 0 to 1 without costs, and the scale of the tick labels."""
+
+    low: float
+    high: float
+    scale: Scale
+
+    @classmethod
+    def from_result(cls, result: Result) -> Self:
+        """From 0 to 1; with costs, as far as the intervals and the raw log net of cost go."""
+        cost = result.values.cost_or_zero
+        ends = np.concatenate([result.values.interval(result.level).ravel(), result.raw_log.estimate - cost])
+        low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+        return cls(min(low, 0.0), max(high, 1.0), Scale.from_range(result.outcome_range))
+
+    def to_pixels(self, value: float) -> float:
+        """Horizontal position of a number."""
+        return LEFT + (WIDTH - LEFT - 20) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Numbers a quarter of the scale apart, or more on a long axis, with their labels on the user's scale."""
+        step = 0.25
+        while (self.high - self.low) / step > MAX_TICKS:
+            step *= 2
+        numbers = [n * step for n in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+        return [(number, f"{self.scale.low + self.scale.width * number:g}") for number in numbers]
+
+
+def _draw_axis(axis: _Axis, height: int) -> str:
     foot = height - FOOT
     lines = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = _to_pixels(tick)
+    for tick, label in axis.ticks():
+        x = axis.to_pixels(tick)
         lines.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{foot}" stroke="var(--line)"/>')
-        lines.append(f'<text x="{x:.1f}" y="{foot + 16}" text-anchor="middle">{tick:g}</text>')
+        lines.append(f'<text x="{x:.1f}" y="{foot + 16}" text-anchor="middle">{label}</text>')
     key = '<tspan fill="var(--mark)">●</tspan> value   <tspan fill="var(--log)">◇</tspan> raw log'
     lines.append(f'<text x="0" y="{foot + 16}">{key}</text>')
     return "".join(lines)
-
-
-def _to_pixels(value: float) -> float:
-    return LEFT + (WIDTH - LEFT - 20) * value
 
 
 def _short(name: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from deconfound.features import Featurizer
 from deconfound.formatting import escape_control_characters, join_names
 from deconfound.report.attribution_text import attribution_paragraph
+from deconfound.report.scale import Scale
+from deconfound.report.scope_text import ONE_LOOK, unused_context_lines
 from deconfound.result import Result
 from deconfound.tune import Mode
 from deconfound.value.shrinkage import MAX_SHIFT_SE
@@ -22,8 +24,11 @@ TUNED_ON: dict[Mode, str] = {
 
 def method_lines(result: Result) -> list[str]:
     """One paragraph per line: plain sentences first, numbers for specialists last."""
-    attribution = [] if result.attribution is None else attribution_paragraph(result.attribution).split("\n")
-    return [*_table_lines(result), _reward_line(result), _values_line(result), *attribution, _settings_line(result)]
+    scale, attribution = Scale.from_range(result.outcome_range), []
+    if result.attribution is not None:
+        attribution = attribution_paragraph(result.attribution, scale).split("\n")
+    tables = [*_table_lines(result), *unused_context_lines(result)]
+    return [*tables, _reward_line(result), _values_line(result), ONE_LOOK, *attribution, _settings_line(result, scale)]
 
 
 def _table_lines(result: Result) -> list[str]:
@@ -72,7 +77,7 @@ def _values_line(result: Result) -> str:
     )
 
 
-def _settings_line(result: Result) -> str:
+def _settings_line(result: Result, scale: Scale) -> str:
     if result.attribution is None:
         named: dict[str, object] = {
             **{name.replace("_", " "): value for name, value in result.family.estimator.to_document().items()},
@@ -82,7 +87,7 @@ def _settings_line(result: Result) -> str:
         text = "text" if result.featurizer.layout.reads_text else "columns"
         components = asdict(result.attribution.variance_components)
         named = {
-            f"SD of {name.replace('_', ' ').replace('text', text)}": math.sqrt(size)
+            f"SD of {name.replace('_', ' ').replace('text', text)}": scale.width * math.sqrt(size)
             for name, size in components.items()
             if size > 0
         }

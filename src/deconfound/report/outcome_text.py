@@ -9,7 +9,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import pluralize
 from deconfound.report.wording import ADD_TIME, Wordings, format_p_value, format_raw_p_value
 
-CHECK_SCALE = "Check that 1 is the best outcome in both sources; invert the one where it is not."
+CHECK_SCALE = "Check that the highest outcome is the best one in both sources; invert the source where it is not."
 
 
 def _scale(values: int, bounds: tuple[float, float], scale: tuple[float, ...]) -> str:

@@ -34,6 +34,7 @@ from deconfound.report.findings_text import details_types
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import Basis, Family, RewardFit, family_by_name
 from deconfound.value import Values
+from deconfound.value.population import Population
 
 COLUMN_MAP = "columns.json"
 
@@ -140,6 +141,8 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         routing=read_routing(stored["routing"]),
         log_bias=read_log_bias(stored["log_bias"]),
         attribution=read_attribution(stored["attribution"]),
+        population=Population(**stored["population"]),
+        outcome_range=(float(stored["outcome_range"][0]), float(stored["outcome_range"][1])),
         policy=Policy(
             models,
             fitted["surface_share"],

@@ -26,6 +26,7 @@ from deconfound.formatting import (
     wrap,
 )
 from deconfound.report.document import dump_json
+from deconfound.report.scale import UNIT, Scale
 
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
 MAX_PRINTED_ROWS = 40  # on a terminal; a file gets all
@@ -40,17 +41,27 @@ class RecommendationTable:
     rows: Sequence[Recommendation]
     text_by_id: Mapping[str, str]  # of the contexts whose id is only a hash of their text
     level: float
+    scale: Scale = UNIT  # of the terminal; files have numbers from 0 to 1
+    has_cost: bool = False
 
     @classmethod
-    def from_replay(cls, rows: Sequence[Recommendation], replay: Replay, level: float) -> Self:
+    def from_replay(
+        cls,
+        rows: Sequence[Recommendation],
+        replay: Replay,
+        level: float,
+        scale: Scale = UNIT,
+        *,
+        has_cost: bool = False,
+    ) -> Self:
         """Look up the texts of the contexts to which the user gave no id."""
         table = replay.arrow
-        if "context" not in table.column_names:
-            return cls(rows, {}, level)
-        unnamed = table.filter(pc.equal(table["context_id"], text_ids(table["context"])))
-        return cls(
-            rows, dict(zip(*(unnamed[name].to_pylist() for name in ("context_id", "context")), strict=True)), level
-        )
+        text_by_id: dict[str, str] = {}
+        if "context" in table.column_names:
+            unnamed = table.filter(pc.equal(table["context_id"], text_ids(table["context"])))
+            ids, texts = (unnamed[name].to_pylist() for name in ("context_id", "context"))
+            text_by_id = dict(zip(ids, texts, strict=True))
+        return cls(rows, text_by_id, level, scale, has_cost)
 
     def records(self) -> list[dict[str, Any]]:
         """All fields of each recommendation; ``context`` is the text of a context without an id of its own."""
@@ -80,9 +91,9 @@ def recommendation_text(table: RecommendationTable) -> str:
             "",
             table.label(row),
             escape_control_characters(row.model),
-            f"{row.q:.3f}",
+            table.scale.value(row.q),
             escape_control_characters(row.runner_up),
-            f"{row.margin:+.3f}",
+            table.scale.difference(row.margin, signed=True),
             row.verdict,
         )
         for row in rows[:MAX_PRINTED_ROWS]
@@ -90,14 +101,17 @@ def recommendation_text(table: RecommendationTable) -> str:
     unclear = sum(row.verdict == "cannot tell" for row in rows)
     rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more; -o FILE writes all\n" if len(rows) > MAX_PRINTED_ROWS else ""
     count = f"{pluralize(len(rows), 'context')}; the best model is not clear on {unclear:,} of them.\n"
-    return f"{count}\n{text_table([headings, *body], left=(1, 2, 4))}\n{rest}\n{wrap(_legend(table.level))}\n"
+    return f"{count}\n{text_table([headings, *body], left=(1, 2, 4))}\n{rest}\n{wrap(_legend(table))}\n"
 
 
-def _legend(level: float) -> str:
+def _legend(table: RecommendationTable) -> str:
+    scale, error = table.scale, format_percent(round(1 - table.level, 10))
+    unit = "" if scale.is_unit else f" on your scale from {scale.low:g} to {scale.high:g}"
+    before, net = (", before cost", ", net of cost") if table.has_cost else ("", "")
     return (
-        "value: predicted outcome of the model on this context. margin: how far the model is ahead of the runner-up, "
-        "corrected by the experiment and net of costs. verdict: clear if the probability that another model is better "
-        f"is at most {format_percent(round(1 - level, 10))}."
+        f"value: predicted outcome of the model on this context{unit}{before}. margin: how far the model is ahead of "
+        f"the runner-up, corrected by the experiment{net}. verdict: clear if the probability that another model is "
+        f"better is at most {error}."
     )
 
 

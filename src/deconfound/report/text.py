@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from deconfound.diagnose.context_shift import OVERLAP
 from deconfound.formatting import (
     escape_control_characters,
     format_percent,
@@ -21,7 +17,10 @@ from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.document import recommendation_counts
 from deconfound.report.method_text import method_lines
+from deconfound.report.scale import NO_NUMBER, Scale
+from deconfound.report.scope_text import scope_lines
 from deconfound.result import Result
+from deconfound.value import Values
 
 MAX_LISTED_PAIRS = 6  # more are listed by rank
 WARNINGS = "Warnings"
@@ -60,69 +59,66 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
 
 def comparison(results: Sequence[Result]) -> str:
     """The values of several families side by side, one column per family."""
-    first = results[0]
+    first, scale = results[0], Scale.from_range(results[0].outcome_range)
     headings = ("", "model", *(result.family.estimator.name for result in results))
     rows = []
     for rank, name in enumerate(first.values.ranking(), start=1):
         i = first.models.index(name)
-        cells = (f"{r.values.estimate[i]:.3f} ± {format_value(r.values.standard_error[i])}" for r in results)
+        cells = (_with_error(r.values, i, scale) for r in results)
         rows.append((str(rank), escape_control_characters(name), *cells))
     best = ("", "best", *(escape_control_characters(result.values.ranking()[0]) for result in results))
     failed = failure_sentence(first.findings)
     parts = [failed] * bool(failed) + [text_table([headings, *rows, best], left=(1,))]
-    parts.append(f"Values ± standard errors, {first.values.method}. Each family is tuned separately.")
+    legend = f"Values ± standard errors, {first.values.method}. Each family is tuned separately."
+    parts.append("\n".join([legend, *scope_lines(first)]))
     return wrap("\n\n".join(parts)) + "\n"
 
 
 def answer_lines(result: Result) -> list[str]:
     """The best model with its interval, rivals, and the bias of the log; a failed check comes first."""
-    level = format_percent(result.level)
-    row = result.values.table(result.level)[0]
+    level, scale = format_percent(result.level), Scale.from_range(result.outcome_range)
+    row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
     best = escape_control_characters(str(row["model"]))
     rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
     verdict = "Leading model" if rivals else "Best model"
-    lines = [
-        f"{verdict}: {best}, value {row['estimate']:.3f} ({level} interval {row['low']:.3f} to {row['high']:.3f})."
-    ]
+    value = f"value {scale.value(float(row['estimate']))}{' net of cost' * has_cost}"
+    interval = scale.interval(float(row["low"]), float(row["high"]))
+    lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
     if rivals:
         lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
     failed = failure_sentence(result.findings)
     if failed:
         lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
-    return [*lines, *_net_of_cost_lines(result), log_bias_text(result.log_bias)]
-
-
-def _net_of_cost_lines(result: Result) -> list[str]:
-    cost = result.policy.cost
-    if cost is None:
-        return []
-    net = np.where(np.isnan(result.values.estimate), -np.inf, result.values.estimate - cost)
-    first = int(np.argmax(net))
-    return [f"Net of cost, {escape_control_characters(result.models[first])} is first with {net[first]:.3f}."]
+    return [*lines, *scope_lines(result), log_bias_text(result.log_bias, scale, before_cost=has_cost)]
 
 
 def value_rows(result: Result) -> list[tuple[str, ...]]:
-    """One row per model, best first: its value, and what the log and the experiment show alone; headings first."""
-    level = format_percent(result.level)
-    rows: list[tuple[str, ...]] = [
-        ("", "model", "value", f"{level} interval", "raw log", "log bias", "experiment alone"),
-    ]
+    """One row per model, best first: its value, and what the log and the experiment show alone; headings first.
+
+    With costs, the value net of cost comes first, then the cost and the value before cost.
+    """
+    level, scale = format_percent(result.level), Scale.from_range(result.outcome_range)
+    cost, gross = result.values.cost, result.values.before_cost
+    comparisons = ("raw log", "log bias", "experiment alone")
+    first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
+    rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
     for rank, row in enumerate(result.values.table(result.level), start=1):
         i = result.models.index(str(row["model"]))
-        logged, alone = float(result.raw_log.estimate[i]), float(result.experiment.estimate[i])
-        standard_error = format_value(float(result.experiment.standard_error[i]))
-        rows.append(
-            (
-                str(rank),
-                escape_control_characters(str(row["model"])),
-                f"{row['estimate']:.3f}",
-                f"{row['low']:.3f} to {row['high']:.3f}",
-                format_value(logged),
-                format_value(logged - float(row["estimate"]), signed=True),
-                f"{format_value(alone)} ± {standard_error}" if math.isfinite(alone) else "none",
-            )
-        )
+        estimate, logged = float(row["estimate"]), float(result.raw_log.estimate[i])
+        value = estimate if cost is None else min(max(float(gross.estimate[i]), 0.0), 1.0)
+        cells = [str(rank), escape_control_characters(str(row["model"])), scale.value(estimate)]
+        cells.append(scale.interval(float(row["low"]), float(row["high"])))
+        if cost is not None:
+            cells += [scale.difference(float(cost[i])), scale.value(value)]
+        alone = _with_error(result.experiment, i, scale)
+        rows.append((*cells, scale.value(logged), scale.difference(logged - value, signed=True), alone))
     return rows
+
+
+def _with_error(values: Values, i: int, scale: Scale) -> str:
+    """A value ± its standard error."""
+    estimate = scale.value(float(values.estimate[i]))
+    return "none" if estimate == NO_NUMBER else f"{estimate} ± {scale.difference(float(values.standard_error[i]))}"
 
 
 def _separation_lines(result: Result) -> list[str]:
@@ -146,8 +142,9 @@ def _separation_lines(result: Result) -> list[str]:
 def _routing_lines(result: Result) -> list[str]:
     counts = recommendation_counts(result)
     total, clear = counts["contexts"], counts["contexts"] - counts["cannot_tell"]
+    routing = routing_text(result.routing, Scale.from_range(result.outcome_range))
     if not total:
-        return [routing_text(result.routing)]
+        return [routing]
     level = format_percent(result.level)
     by_model = sorted(counts["clear" if clear else "most_likely"].items(), key=lambda item: -item[1])
     models = join_names(f"{escape_control_characters(name)} ({n:,})" for name, n in by_model)
@@ -158,24 +155,25 @@ def _routing_lines(result: Result) -> list[str]:
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
             f"replayed contexts). Most likely best: {models}."
         )
-    return [routing_text(result.routing), contexts]
+    return [routing, contexts]
 
 
 def _check_section(result: Result) -> Section:
     """Warnings and failures in full; inconclusive checks are counted."""
-    listed = [f for f in result.findings if f.verdict in ("fail", "warn") or f.check == OVERLAP]
+    scale = Scale.from_range(result.outcome_range)
+    listed = [scale.finding(f) for f in result.findings if f.verdict in ("fail", "warn")]
     lines = []
     for finding in listed:
         assumption = f" ({finding.assumption})" if finding.assumption else ""
         lines.append(f"{finding.verdict}{assumption}: {finding.message} {finding.remedy}".rstrip())
-    if any(f.p_value is not None and f.verdict in ("fail", "warn") for f in listed):
+    if any(finding.p_value is not None for finding in listed):
         lines.append(false_alarm_note(result.level))
     inconclusive = sum(finding.verdict == "cannot tell" for finding in result.findings)
     if inconclusive:
         verb = "was" if inconclusive == 1 else "were"
         count = f"{pluralize(inconclusive, 'check')} {verb} inconclusive"
         lines.append(f"{count}; `deconfound check` lists what they need.")
-    if any(finding.verdict in ("fail", "warn") for finding in listed):
+    if listed:
         return Section(WARNINGS, lines)
     return Section("Assumption checks", ["No warnings.", *lines])
 
@@ -189,10 +187,3 @@ def format_ranges(numbers: Sequence[int]) -> str:
         else:
             runs.append([n])
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
-
-
-def format_value(value: float, *, signed: bool = False) -> str:
-    """Three decimals, or a dash if there is no number."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{value:+.3f}" if signed else f"{value:.3f}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -52,6 +53,8 @@ class Values:
     ``interval_center`` is set where the point estimates also use a biased source. Intervals and p-values are then those
     of the unbiased estimates, to which the covariance belongs, and extended to contain the point estimate.
     ``posterior_covariance`` describes the error of the point estimates themselves, given a prior for the source's bias.
+
+    ``cost`` has been subtracted from estimates and centers (``net_of``): such values lie in [-cost, 1 - cost].
     """
 
     models: tuple[str, ...]
@@ -64,6 +67,25 @@ class Values:
     posterior_covariance: FloatArray | None = None  # (k, k) None means the covariance
     reward_weight: FloatArray | None = None  # (k,) control-variate weight of the reward, where it was chosen
     shrinkage_fraction: float | None = None  # distance moved / distance to the source of the shrinkage, in [0, 1]
+    cost: FloatArray | None = None  # (k,) in outcome units; None means mean outcomes
+
+    def net_of(self, cost: FloatArray) -> Self:
+        """These values less a known cost per output of each model (k,), in outcome units."""
+        if np.shape(cost) != self.estimate.shape or not np.isfinite(cost).all():
+            raise UsageError(f"cost must be one finite number for each of the {len(self.models)} models.")
+        center = None if self.interval_center is None else self.interval_center - cost
+        total = np.asarray(cost, dtype=np.float64) + self.cost_or_zero
+        return replace(self, estimate=self.estimate - cost, interval_center=center, cost=total)
+
+    @property
+    def before_cost(self) -> Self:
+        """The mean outcomes: the same values without subtracting the cost."""
+        return self if self.cost is None else replace(self.net_of(-self.cost), cost=None)
+
+    @property
+    def cost_or_zero(self) -> FloatArray:
+        """Cost of each model (k,), zero where none is given."""
+        return np.zeros(len(self.models)) if self.cost is None else self.cost
 
     @property
     def standard_error(self) -> FloatArray:
@@ -88,10 +110,14 @@ class Values:
     def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
         """Intervals (k, 2) inside [0, 1]; each covers with probability ``level``, with ``simultaneous`` all together.
 
+        Values net of cost have intervals inside [-cost, 1 - cost].
+
         With ``binomial_variance`` they are asymmetric (``mid_p_interval``): the number of yes/no rows with the same
         variance stands in for the number of rows, reduced as far as a t quantile exceeds the normal one.
         """
         check_level(level)
+        if self.cost is not None:
+            return np.asarray(self.before_cost.interval(level, simultaneous) - self.cost[:, None])
         z = self._simultaneous_z(level) if simultaneous else two_sided_z(level)
         half_width, center = t_quantile_at_z(z, self.df_or_inf) * self.standard_error, self.center
         bounded = ~np.isnan(center) & np.isfinite(half_width)
@@ -151,15 +177,15 @@ class Values:
         return tuple(self.models[i] for i in self._descending(self.estimate))
 
     def table(self, level: float = 0.95) -> list[dict[str, str | float]]:
-        """One row per model, best first; estimates are clipped to [0, 1], where every true value lies."""
-        interval, standard_error = self.interval(level), self.standard_error
+        """One row per model, best first; estimates are clipped to the scale, where every true value lies."""
+        interval, standard_error, cost = self.interval(level), self.standard_error, self.cost_or_zero
         rows: list[dict[str, str | float]] = []
         for name in self.ranking():
             i = self._index(name)
             rows.append(
                 {
                     "model": name,
-                    "estimate": float(np.clip(self.estimate[i], 0.0, 1.0)),
+                    "estimate": float(np.clip(self.estimate[i], -cost[i], 1.0 - cost[i])),
                     "low": float(interval[i, 0]),
                     "high": float(interval[i, 1]),
                     "standard_error": float(standard_error[i]),
@@ -184,12 +210,14 @@ class Values:
         """
         model, reference = self.models[i], self.models[j]
         difference, standard_error = float(self.estimate[i] - self.estimate[j]), float(pairs.standard_error[at])
+        extra_cost = float(self.cost_or_zero[i] - self.cost_or_zero[j])
+        lowest, highest = -1.0 - extra_cost, 1.0 - extra_cost  # mean outcomes differ by at most one
         if not np.isfinite(standard_error):
-            return Contrast(model, reference, difference, standard_error, -1.0, 1.0, 1.0)
+            return Contrast(model, reference, difference, standard_error, lowest, highest, 1.0)
         unbiased, half = float(self.center[i] - self.center[j]), float(half_width[at])
         low, high = min(unbiased - half, difference), max(unbiased + half, difference)
         p = float(p_value[at]) if np.sign(unbiased) == np.sign(difference) else 1.0
-        return Contrast(model, reference, difference, standard_error, max(low, -1.0), min(high, 1.0), p)
+        return Contrast(model, reference, difference, standard_error, max(low, lowest), min(high, highest), p)
 
     def _descending(self, numbers: FloatArray) -> list[int]:
         nan_last = np.where(np.isnan(numbers), -np.inf, numbers)

@@ -1,0 +1,55 @@
+"""What the values of a result are: their scale, whether costs are subtracted, and the contexts that they are about."""
+
+from __future__ import annotations
+
+from deconfound.formatting import escape_control_characters, pluralize
+from deconfound.report.scale import Scale
+from deconfound.result import Result
+
+ONE_LOOK = (
+    "Intervals are for one look at a finished experiment. With ten looks at a growing one, 18 % of studies show a "
+    "difference that does not exist, instead of 5 % (at 95 % confidence)."
+)
+
+
+def scope_lines(result: Result) -> list[str]:
+    """One line each for another scale, for costs and for other contexts than the experiment's; often none."""
+    return [*_scale_lines(result), *_cost_lines(result), *_population_lines(result)]
+
+
+def _scale_lines(result: Result) -> list[str]:
+    scale = Scale.from_range(result.outcome_range)
+    return [] if scale.is_unit else [f"Values are on your scale from {scale.low:g} to {scale.high:g}."]
+
+
+def _cost_lines(result: Result) -> list[str]:
+    if result.values.cost is None:
+        return []
+    return ["Values, differences and gains from routing are net of cost."]
+
+
+def _population_lines(result: Result) -> list[str]:
+    population = result.population
+    if population.kind == "target":
+        source, rows = escape_control_characters(population.source), population.experiment_rows
+        return [
+            f"Values are for the {pluralize(population.contexts, 'context')} of {source}; after weighting, the "
+            f"{pluralize(rows, 'experiment row')} count as {population.effective_rows:.0f}."
+        ]
+    if population.kind == "experiment and extra contexts":
+        extra = population.contexts - result.counts.experiment.contexts
+        own = pluralize(result.counts.experiment.contexts, "context")
+        return [f"Values are for the experiment's {own} and {extra:,} other replayed ones (--extra-contexts)."]
+    return []
+
+
+def unused_context_lines(result: Result) -> list[str]:
+    """Whether replayed contexts were left out that could narrow the intervals."""
+    unused = result.population.unused_extra_contexts
+    if not unused or result.population.kind == "target":
+        return []
+    were = "context was" if unused == 1 else "contexts were"
+    return [
+        f"{unused:,} {were} replayed but not part of the experiment, and the values leave them out. If they come "
+        "from the same population as the experiment's, --extra-contexts averages over them too: intervals get narrower."
+    ]

@@ -1,0 +1,46 @@
+"""Numbers from 0 to 1 on the user's scale."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from deconfound.diagnose.outcome_consistency import OutcomeValues
+from deconfound.diagnose.outcome_matching import MatchingLevel
+from deconfound.findings import Finding, Notice
+from deconfound.report.scale import UNIT, Scale
+
+STARS = Scale(1.0, 5.0)
+
+
+def test_without_another_scale_numbers_are_printed_as_they_are():
+    assert [UNIT.value(0.1234), UNIT.difference(0.1, signed=True), UNIT.value(math.nan)] == ["0.123", "+0.100", "–"]
+    assert UNIT.rough_difference(0.126) == "0.13"
+    assert UNIT.is_unit
+    assert Scale.from_range((0.0, 1.0)) == UNIT
+
+
+def test_values_are_moved_and_stretched_and_differences_only_stretched():
+    assert STARS.value(0.6) == "3.40"
+    assert STARS.interval(0.25, 1.0) == "2.00 to 5.00"
+    assert STARS.difference(0.1) == "0.40"
+    assert STARS.difference(-0.1, signed=True) == "-0.40"
+    assert STARS.rough_difference(0.1) == "0.40"
+    assert not STARS.is_unit
+
+
+@pytest.mark.parametrize(("width", "decimals"), [(0.1, 4), (1, 3), (4, 2), (10, 2), (100, 1), (1000, 0), (50_000, 0)])
+def test_a_thousandth_of_the_scale_can_be_seen(width, decimals):
+    assert Scale(0.0, width).decimals == decimals
+
+
+def test_findings_about_outcomes_are_rescaled_and_others_unchanged():
+    notice = Finding("columns", "pass", Notice("m."))
+    assert STARS.finding(notice) == notice
+    level = Finding("level", "warn", MatchingLevel(40, "context and model", -0.05), "A3", 0.0, 0.001, 0.001)
+    assert "mean difference -0.200" in STARS.finding(level).message
+    values = OutcomeValues(5, (0.0, 1.0), (), 2, (0.0, 1.0), (0.0, 1.0))
+    message = STARS.finding(Finding("outcome values", "pass", values, "A3")).message
+    assert "log: 5 values from 1 to 5; experiment: 1 and 5" in message
+    assert UNIT.finding(level) == level
