@@ -27,9 +27,10 @@ from deconfound_bench.synthetic.pool import featurize, hash_summaries, write_sum
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from deconfound.design import FloatArray
+from deconfound.design import FloatArray, Rows
 from deconfound.evaluation import PAPER_FAMILY_NAMES
-from deconfound.reward import Cvci
+from deconfound.reward import TrainingData
+from deconfound.reward.cvci import penalties
 from deconfound.threads import one_blas_thread
 
 GOAL = 30.0
@@ -48,6 +49,13 @@ class Plain:
     experiment_psi: FloatArray
     log_rows: LogRows
     experiment_rows: ExperimentRows
+
+    def training_data(self, rows: int) -> TrainingData:
+        """The log and the first rows of the experiment, as the families get them."""
+        return TrainingData(
+            Rows(self.log, outcome=self.log_rows.outcome),
+            Rows(self.experiment[:rows], outcome=self.experiment_rows.outcome[:rows]),
+        )
 
     def pooled(self, pooling: float, rows: int, proxies: bool) -> tuple[object, FloatArray, FloatArray]:
         """Both sources stacked and weighted, over phi or over psi."""
@@ -113,13 +121,14 @@ def fits_of(rows: Plain, cell: Cell) -> list[tuple[int, float]]:
     """The number of fits of each kind in one cell, and the seconds per fit."""
     size = cell.n_experiment
     refits = 1 + FOLDS  # the final fit and the cross-fitted ones
-    counts = {name: len(candidate_for(name, cell).grid) * FOLDS + refits for name in TUNED}
+    data = rows.training_data(size)
+    counts = {name: len(candidate_for(name).grid(data)) * FOLDS + refits for name in TUNED}
     outcome, psi = rows.experiment_rows.outcome[:size], rows.experiment_psi[:size]
     alone = timed(lambda: Ridge(alpha=1.0).fit(rows.experiment[:size], outcome), 3)
     small = timed(lambda: Ridge(alpha=1.0).fit(psi, outcome), 3)
 
-    def pooled(proxies: bool) -> float:
-        return float(np.mean([timed(partial(fit_pooled, rows, size, p, proxies), 1) for p in penalties(cell)]))
+    def pooled(proxies: bool) -> float:  # the penalty determines how long the iterative solver takes
+        return float(np.mean([timed(partial(fit_pooled, rows, size, p, proxies), 1) for p in penalties(data)]))
 
     return [
         (refits, alone),
@@ -127,11 +136,6 @@ def fits_of(rows: Plain, cell: Cell) -> list[tuple[int, float]]:
         (counts["cvci"], pooled(proxies=False)),
         (counts["cvci-residual"], pooled(proxies=True)),
     ]
-
-
-def penalties(cell: Cell) -> list[float]:
-    """The different penalties of cvci, which determine how long the iterative solver takes."""
-    return sorted({one.penalty for one in candidate_for("cvci", cell).grid if isinstance(one, Cvci)})
 
 
 def fit_pooled(rows: Plain, size: int, penalty: float, proxies: bool) -> Ridge:

@@ -77,7 +77,8 @@ def test_the_whole_grid_of_cvci_equals_a_plain_loop(pair: Pair) -> None:
     tuned = tune(Cvci(), pair.log, pair.experiment, folds=3, seed=1)
     assert pair.experiment.model is not None
     folds = group_folds(pair.experiment.model, 3, seed=1)
-    twin = naive.tuned_losses(Cvci().grid(), pair.log, pair.experiment, folds, by_model=True)
+    grid = Cvci().grid(TrainingData(pair.log, pair.experiment))
+    twin = naive.tuned_losses(grid, pair.log, pair.experiment, folds, by_model=True)
     assert len(tuned.candidates) == 63
     np.testing.assert_allclose(tuned.losses, twin, rtol=0, atol=AGREE)
 
@@ -229,9 +230,10 @@ def test_ties_go_to_the_more_regularized_candidate(family: Any) -> None:
     log = replace(pair.log, outcome=np.full(len(pair.log), 0.5))
     experiment = replace(pair.experiment, outcome=np.full(len(pair.experiment), 0.5))
     chosen = tune(family(), log, experiment).estimator
-    assert chosen == max(family().grid(), key=lambda candidate: candidate.regularization_order())
+    grid = family().grid(TrainingData(log, experiment))
+    assert chosen == max(grid, key=lambda candidate: candidate.regularization_order())
     if family in (Cvci, CvciResidual):
-        assert (chosen.penalty, chosen.pooling) == (max(c.penalty for c in family().grid()), 1.0)
+        assert (chosen.penalty, chosen.pooling) == (max(c.penalty for c in grid), 1.0)
     if family in (Grounded, GroundedLinear):
         assert chosen.strength == 0.0
 

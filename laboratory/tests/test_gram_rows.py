@@ -107,7 +107,7 @@ def test_every_family_tunes_and_predicts_as_on_the_features_themselves(family, s
 def test_a_large_store_uses_the_rational_basis_and_agrees(samples):
     """With more rows than are diagonalized in full, a few shifted systems span the space that matters."""
     (log, experiment, fresh), (gram_log, gram_experiment, gram_fresh) = samples
-    expected, candidates = tune(Cvci(), log, experiment), Cvci().grid()
+    expected, candidates = tune(Cvci(), log, experiment), Cvci().grid(TrainingData(log, experiment))
     prepared = Cvci.prepare(TrainingData(gram_log, gram_experiment, limits=RATIONAL), candidates)
     every = np.arange(len(experiment))
     (actual,) = tune_subsets(prepared, candidates, Cvci(), gram_experiment, [every], Validation(5, "model", 0))

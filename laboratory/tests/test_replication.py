@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from deconfound_bench.batch_prediction import ReplayFeatures
 from deconfound_bench.gram_rows import gram_store_by_eigh
-from deconfound_bench.replication import FOLDS, Candidate, Replication, Truth, candidate_for, score_candidates
+from deconfound_bench.replication import FOLDS, Candidate, Replication, Truth, score_candidates
 from deconfound_bench.results import Cell
 from scipy import sparse
 
@@ -73,7 +73,7 @@ def rmse(estimate, truth):
 @pytest.mark.parametrize("size", [12, 30])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_scores_agree_with_plain_fits_and_loops(study, family, size):
-    (score,) = study.score([Candidate.from_family(family())], size)
+    (score,) = study.score([Candidate(family())], size)
     tuned = tune(family(), study.log, study.experiment(np.arange(size)), seed=SEED)
     chosen = score.hyperparameters
     assert (chosen.penalty, chosen.mode) == (tuned.estimator.penalty, tuned.mode)
@@ -105,7 +105,7 @@ def doubly_robust_by_hand(study, estimator, size, value):
 @pytest.mark.parametrize("size", [12, 30])
 def test_auto_is_fitted_to_the_rows_of_the_cell_and_scored_with_its_model_effects(study, size):
     """Its variance components must not come from the larger experiment, of which the cell has the first rows."""
-    (score,) = study.score([Candidate.from_family(Auto())], size)
+    (score,) = study.score([Candidate(Auto())], size)
     fit = Auto().fit(study.log, study.experiment(np.arange(size)))
     assert fit.model_effect is not None
     total = replace(fit, model_effect=None).total_from_products(None, study.test_phi @ fit.phi_coef, study.test_psi)
@@ -114,9 +114,9 @@ def test_auto_is_fitted_to_the_rows_of_the_cell_and_scored_with_its_model_effect
     assert score.rmse_context == pytest.approx(rmse(q, study.truth.q), abs=1e-6)
 
 
-def test_a_grid_of_one_is_used_without_tuning(study):
+def test_a_fixed_candidate_is_used_without_tuning(study):
     fixed = Cvci(0.5, 1.0)
-    (score,) = study.score([Candidate(fixed, (fixed,))], 30)
+    (score,) = study.score([Candidate(fixed, tuned=False)], 30)
     chosen = score.hyperparameters
     assert (chosen.pooling, chosen.penalty, chosen.mode) == (0.5, 1.0, "fixed")
     fit = fixed.fit(study.log, study.experiment(np.arange(30)))
@@ -126,7 +126,7 @@ def test_a_grid_of_one_is_used_without_tuning(study):
 
 def test_scores_do_not_depend_on_the_other_candidates():
     """Otherwise an interrupted and resumed sweep would give other bits."""
-    candidates = [Candidate.from_family(family()) for family in FAMILIES]
+    candidates = [Candidate(family()) for family in FAMILIES]
     together = {score.family: score for score in Study().score(candidates, 12)}
     for candidate in candidates:
         (alone,) = Study().score([candidate], 12)
@@ -137,22 +137,14 @@ def test_scores_do_not_depend_on_the_other_candidates():
 def test_baselines_with_different_penalties_are_not_confused(study):
     """Products with the log's baseline are cached by its penalty."""
     families = [Grounded(strength=0.0, log_penalty=penalty) for penalty in (0.1, 10.0)]
-    candidates = [Candidate(family, (family,)) for family in families]
+    candidates = [Candidate(family, tuned=False) for family in families]
     together = [score.rmse_context for score in study.score(candidates, 12)]
     assert together == [study.score([candidate], 12)[0].rmse_context for candidate in candidates]
     assert together[0] != together[1]
 
 
 def test_obs_only_does_not_depend_on_the_experiment_except_in_doubly_robust_values(study):
-    few, many = (study.score([Candidate.from_family(ObsOnly())], size)[0] for size in (12, 30))
+    few, many = (study.score([Candidate(ObsOnly())], size)[0] for size in (12, 30))
     for metric in ("regret", "rmse_context", "rmse_model_direct"):
         assert getattr(few, metric) == getattr(many, metric)
     assert few.rmse_model_dr != many.rmse_model_dr
-
-
-def test_the_ends_of_cvci_pooling_are_obs_only_and_exp_only():
-    grid = candidate_for("cvci", Cell(0.9, 300, 100, "latent")).grid
-    penalties = sorted({member.penalty for member in grid})
-    assert penalties[0] == pytest.approx(1 / 300)
-    assert penalties[-1] == pytest.approx(1 / 100)
-    assert {member.pooling for member in grid} >= {0.0, 1.0}

@@ -142,13 +142,13 @@ class _Fitter(Generic[F]):
         """The family's preparation at this share."""
         if surface_share not in self._prepared_by_share:
             family, data = self._resolved(surface_share), self._data.at(surface_share)
-            self._prepared_by_share[surface_share] = type(family).prepare(data, family.grid())
+            self._prepared_by_share[surface_share] = type(family).prepare(data, family.grid(data))
         return self._prepared_by_share[surface_share]
 
     def _tune(self, surface_share: float, subsets: Sequence[IntArray]) -> list[Tuned[F]]:
-        family, experiment = self._resolved(surface_share), self._data.at(surface_share).experiment
-        prepared, validation = self.prepared(surface_share), Validation(seed=self._seed)
-        return tune_subsets(prepared, family.grid(), family, experiment, subsets, validation, self._report_progress)
+        family, data = self._resolved(surface_share), self._data.at(surface_share)
+        prepared, candidates, validation = self.prepared(surface_share), family.grid(data), Validation(seed=self._seed)
+        return tune_subsets(prepared, candidates, family, data.experiment, subsets, validation, self._report_progress)
 
     def _resolved(self, surface_share: float) -> F:
         if surface_share not in self._resolved_by_share:

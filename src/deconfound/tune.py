@@ -67,9 +67,10 @@ def tune(
     needs; "sample" holds out rows without splitting contexts; "holdout" is one such split. Every fit uses the whole
     log. Ties go to the more regularized candidate. The winner is fitted to all rows: ``tuned.fit``.
     """
-    compared = tuple(family.grid() if candidates is None else candidates)
     with one_blas_thread():
-        prepared = type(family).prepare(TrainingData(log, experiment), compared)
+        data = TrainingData(log, experiment)
+        compared = tuple(family.grid(data) if candidates is None else candidates)
+        prepared = type(family).prepare(data, compared)
         all_rows = np.arange(len(experiment))
         tuned = tune_subsets(prepared, compared, family, experiment, [all_rows], Validation(folds, by, seed))[0]
         return replace(tuned, fit=prepared.fit(tuned.estimator, all_rows))

@@ -26,6 +26,10 @@ def resolved(family: Any, pair: Pair) -> Any:
     return family().resolve(TrainingData(pair.log, pair.experiment))
 
 
+def grid_of(family: Any, pair: Pair) -> Any:
+    return family().grid(TrainingData(pair.log, pair.experiment))
+
+
 def replay_of(pair: Pair) -> ReplayRows:
     """Ten contexts and two models, one draw each."""
     distinct = pair.fresh.take(np.arange(20))
@@ -88,16 +92,23 @@ def test_hyperparameters_that_are_not_numbers_are_rejected_by_name(family: Any) 
 
 
 @pytest.mark.parametrize("family", REGISTERED)
-def test_a_grid_has_distinct_candidates_of_the_same_family_in_a_strict_order(family: Any) -> None:
-    grid = family().grid()
+def test_a_grid_has_distinct_candidates_of_the_same_family_in_a_strict_order(family: Any, pair: Pair) -> None:
+    grid = grid_of(family, pair)
     assert all(type(candidate) is family for candidate in grid)
     assert len(set(grid)) == len(grid)
     assert len({candidate.regularization_order() for candidate in grid}) == len(grid), "a tie could not be broken"
 
 
 @pytest.mark.parametrize("family", REGISTERED)
-def test_a_larger_penalty_is_more_regularized_whatever_the_rest(family: Any) -> None:
-    for candidate in family().grid():
+def test_a_grid_does_not_depend_on_outcomes(family: Any, pair: Pair) -> None:
+    """It is one for all folds, so an outcome that changed it would be used for rows that it should be held out from."""
+    log, experiment = (replace(rows, outcome=1.0 - rows.require_outcome()) for rows in (pair.log, pair.experiment))
+    assert family().grid(TrainingData(log, experiment)) == grid_of(family, pair)
+
+
+@pytest.mark.parametrize("family", REGISTERED)
+def test_a_larger_penalty_is_more_regularized_whatever_the_rest(family: Any, pair: Pair) -> None:
+    for candidate in grid_of(family, pair):
         if hasattr(candidate, "penalty"):
             larger = replace(candidate, penalty=candidate.penalty * 2)
             assert larger.regularization_order() > candidate.regularization_order()
@@ -148,7 +159,7 @@ def test_resolving_twice_is_resolving_once_and_fits_alike(family: Any, pair: Pai
 
 @pytest.mark.parametrize("family", REGISTERED)
 def test_hyperparameters_survive_json(family: Any, pair: Pair) -> None:
-    for candidate in (*family().grid(), resolved(family, pair)):
+    for candidate in (*grid_of(family, pair), resolved(family, pair)):
         assert family.from_document(json.loads(json.dumps(candidate.to_document()))) == candidate
 
 

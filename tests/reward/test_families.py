@@ -22,8 +22,10 @@ from deconfound.reward import (
     GroundedLinear,
     ObsOnly,
     RepresentationExp,
+    TrainingData,
 )
-from tests.support.random_rows import Pair
+from deconfound.reward.cvci import penalties
+from tests.support.random_rows import Pair, Shape, make, repeated
 
 IN_UNIT_INTERVAL = ("pooling", "strength")
 
@@ -70,3 +72,38 @@ def test_only_auto_has_a_fixed_surface_share_and_samples_a_long_log() -> None:
     special = [f for f in EVERY if f.surface_share is not None or f.max_log_rows is not None]
     assert special == [Auto]
     assert (Auto.surface_share, Auto.max_log_rows) == (0.0, 6000)
+
+
+def test_the_penalties_of_cvci_run_from_obs_only_to_exp_only(pair: Pair) -> None:
+    """Per row, because the objective of cvci has means: with these ends its pooled extremes are those two families."""
+    data = TrainingData(pair.log, pair.experiment)
+    log, between, experiment = penalties(data)
+    assert log == pytest.approx(ObsOnly().penalty / len(pair.log))
+    assert experiment == pytest.approx(ExpOnly().penalty / len(pair.experiment))
+    assert between**2 == pytest.approx(log * experiment)
+    grid = Cvci().grid(data)
+    assert len(grid) == 63
+    assert {Cvci(1.0, log), Cvci(0.0, experiment), Cvci(0.5, between)} <= set(grid)
+
+
+def test_the_smallest_penalty_of_cvci_is_halved_with_twice_the_log(pair: Pair) -> None:
+    twice = pair.log.take(np.tile(np.arange(len(pair.log)), 2))
+    before, after = (penalties(TrainingData(log, pair.experiment)) for log in (pair.log, twice))
+    assert after[0] == pytest.approx(before[0] / 2)
+    assert after[-1] == before[-1]
+
+
+def test_the_penalties_of_cvci_count_observations_and_not_rows(shape: Shape) -> None:
+    pair = make(replace(shape, weighted=True))
+    written_out = TrainingData(repeated(pair.log), repeated(pair.experiment))
+    assert penalties(TrainingData(pair.log, pair.experiment)) == penalties(written_out)
+
+
+def test_a_log_no_longer_than_the_experiment_still_has_a_grid(pair: Pair) -> None:
+    """Equal ends are one penalty, and a longer experiment has the smaller end."""
+    equal = Cvci().grid(TrainingData(pair.experiment, pair.experiment))
+    assert {candidate.penalty for candidate in equal} == {1 / len(pair.experiment)}
+    assert len(equal) == 21
+    short = penalties(TrainingData(pair.experiment, pair.log))
+    assert short == tuple(sorted(short))
+    assert short[0] == pytest.approx(1 / len(pair.log))

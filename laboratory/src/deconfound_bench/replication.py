@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from time import perf_counter
 
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, Rows, group_folds
 from deconfound.metrics import regret, rmse, top_k_recall
-from deconfound.reward import Cvci, ExpOnly, Family, ObsOnly, RewardFit, TrainingData, family_by_name
-from deconfound.reward.cvci import POOLINGS
+from deconfound.reward import Family, RewardFit, TrainingData, family_by_name
 from deconfound.threads import one_blas_thread
 from deconfound.tune import Tuned, Validation, tune_subsets
 from deconfound.value import doubly_robust
@@ -47,29 +46,20 @@ class Replication:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A family and the hyperparameters that tuning compares; a grid of one is used without tuning."""
+    """A family, tuned over its grid or used with exactly these hyperparameters."""
 
     family: Family
-    grid: tuple[Family, ...]
+    tuned: bool = True
 
-    @classmethod
-    def from_family(cls, family: Family) -> Candidate:
-        """A family with its default grid."""
-        return cls(family, tuple(family.grid()))
-
-
-def candidate_for(name: str, cell: Cell) -> Candidate:
-    """A family by name; only the grid of cvci depends on the cell."""
-    return _cvci_candidate(cell) if name == Cvci.name else Candidate.from_family(family_by_name(name)())
+    def grid(self, data: TrainingData) -> tuple[Family, ...]:
+        """The candidates that are compared on these rows; a grid of one is used without tuning."""
+        family = self.family.resolve(data)
+        return tuple(family.grid(data)) if self.tuned else (family,)
 
 
-def _cvci_candidate(cell: Cell) -> Candidate:
-    """Penalties from that of ``obs-only`` to that of ``exp-only``: the ends of pooling are then those two families."""
-    log, experiment = ObsOnly().penalty / cell.n_log, ExpOnly().penalty / cell.n_experiment
-    penalties = (log, float(np.sqrt(log * experiment)), experiment)
-    family = Cvci()
-    grid = tuple(replace(family, pooling=pooling, penalty=p) for p in penalties for pooling in POOLINGS)
-    return Candidate(family, grid)
+def candidate_for(name: str) -> Candidate:
+    """A family by name, tuned as the package tunes it."""
+    return Candidate(family_by_name(name)())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +96,7 @@ def fit_candidate(candidate: Candidate, data: TrainingData, seed: int) -> Candid
     start = perf_counter()
     experiment, family = data.experiment, candidate.family
     everything = np.arange(len(experiment))
-    grid = tuple(member.resolve(data) for member in candidate.grid)
+    grid = candidate.grid(data)
     prepared = type(family).prepare(data, grid)
     tuned = tune_subsets(prepared, grid, family, experiment, [everything], Validation(seed=seed))[0]
     final = prepared.fit(tuned.estimator, everything)

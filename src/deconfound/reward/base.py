@@ -56,8 +56,11 @@ class Family(Protocol):
         """Fit with these hyperparameters to all rows."""
         ...
 
-    def grid(self) -> Sequence[Self]:
-        """The candidates that tuning compares; only the family itself where nothing is tuned."""
+    def grid(self, data: TrainingData) -> Sequence[Self]:
+        """The candidates that tuning compares; only the family itself where nothing is tuned.
+
+        They may depend on the numbers of rows but on no outcome: folds that are held out later are part of ``data``.
+        """
         ...
 
     def regularization_order(self) -> tuple[float, ...]:
@@ -101,7 +104,7 @@ class FamilyDefaults:
             prepared = type(self).prepare(TrainingData(log, experiment), [self])
             return prepared.fit(self, np.arange(len(experiment)))
 
-    def grid(self) -> Sequence[Self]:
+    def grid(self, data: TrainingData) -> Sequence[Self]:  # noqa: ARG002
         """Nothing to tune."""
         return (self,)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
@@ -11,12 +12,13 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray, Rows, merge_duplicate_rows, stack
 from deconfound.linalg import FactorizationLimits, Linear, ridge
 from deconfound.reward.base import FamilyDefaults, PreparedDefaults
+from deconfound.reward.exp_only import ExpOnly
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.hyperparameters import require_positive, require_unit_interval
+from deconfound.reward.obs_only import ObsOnly
 from deconfound.reward.training_data import TrainingData
 
 POOLINGS = tuple(float(p) for p in np.linspace(0.0, 1.0, 21))
-PENALTIES = (3e-3, 1e-2, 1e-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,14 @@ class Cvci(FamilyDefaults):
         require_unit_interval("pooling", self.pooling)
         require_positive("penalty", self.penalty)
 
-    def grid(self) -> Sequence[Self]:
-        """21 pooling weights at each of three penalties."""
-        return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
+    def grid(self, data: TrainingData) -> Sequence[Self]:
+        """21 pooling weights at each of three penalties: that of ``obs-only`` per row of the log, that of ``exp-only``
+        per row of the experiment, and their geometric mean.
+
+        The two ends of pooling are then those two families. A penalty on means has to shrink as rows are added, or a
+        long log could never be fitted as closely as ``obs-only`` fits it.
+        """
+        return tuple(replace(self, pooling=pooling, penalty=p) for p in penalties(data) for pooling in POOLINGS)
 
     def regularization_order(self) -> tuple[float, ...]:
         return (self.penalty, self.pooling)
@@ -50,6 +57,13 @@ class Cvci(FamilyDefaults):
     def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedCvci:
         """One factorization of the log for every candidate and fold, computed when first needed."""
         return PreparedCvci(data, min(candidate.penalty for candidate in candidates))
+
+
+def penalties(data: TrainingData) -> tuple[float, ...]:
+    """The penalties of the grid, smallest first; only one where log and experiment have equally many rows."""
+    log = ObsOnly().penalty / data.log.total_weight
+    experiment = ExpOnly().penalty / data.experiment.total_weight
+    return tuple(sorted({log, math.sqrt(log * experiment), experiment}))
 
 
 @dataclass(frozen=True, slots=True)

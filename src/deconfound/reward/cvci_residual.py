@@ -39,7 +39,7 @@ class CvciResidual(FamilyDefaults):
         require_positive("penalty", self.penalty)
         require_positive("log_penalty", self.log_penalty)
 
-    def grid(self) -> Sequence[Self]:
+    def grid(self, data: TrainingData) -> Sequence[Self]:  # noqa: ARG002
         """Pooling weight and residual penalty, both tuned in the paper."""
         return tuple(replace(self, pooling=pooling, penalty=p) for p in PENALTIES for pooling in POOLINGS)
 

@@ -41,7 +41,7 @@ class Grounded(FamilyDefaults):
         require_positive("log_penalty", self.log_penalty)
         require_unit_interval("strength", self.strength)
 
-    def grid(self) -> Sequence[Self]:
+    def grid(self, data: TrainingData) -> Sequence[Self]:  # noqa: ARG002
         """Basis, penalty and strength, as in the paper's rich correction."""
         return tuple(
             replace(self, basis=basis, penalty=penalty, strength=strength)
@@ -126,7 +126,7 @@ class GroundedLinear(FamilyDefaults):
         """The same hyperparameters as a member of the larger family."""
         return Grounded("linear", self.penalty, self.strength, self.log_penalty)
 
-    def grid(self) -> Sequence[Self]:
+    def grid(self, data: TrainingData) -> Sequence[Self]:  # noqa: ARG002
         """The strengths."""
         return tuple(replace(self, strength=strength) for strength in STRENGTHS)
 

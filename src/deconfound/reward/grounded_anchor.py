@@ -50,7 +50,7 @@ class GroundedAnchor(FamilyDefaults):
         require_unit_interval("strength", self.strength)
         require_unit_interval("pooling", self.pooling)
 
-    def grid(self) -> Sequence[Self]:
+    def grid(self, data: TrainingData) -> Sequence[Self]:  # noqa: ARG002
         """Basis, penalty and pooling weight; the two scales have a closed form."""
         return tuple(
             replace(self, basis=basis, penalty=penalty, pooling=pooling)

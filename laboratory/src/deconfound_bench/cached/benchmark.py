@@ -103,7 +103,7 @@ class CachedWorker:
             replication = None
             for cell in sizes:
                 replication = replication or self.sampler.replication(cell, task.seed)
-                candidates = [candidate_for(family, cell) for other, family in task.pairs if other == cell]
+                candidates = [candidate_for(family) for other, family in task.pairs if other == cell]
                 scores += score_candidates(replication, candidates, self.name, cell, task.seed)
         return scores
 

@@ -99,8 +99,9 @@ class SyntheticWorker:
         replication = self.sampler.replication(cells[0].confounding, cells[0].n_log, task.seed)
         scores = []
         for cell in cells:
-            make_candidate = underfit_candidate if cell.reward == UNDERFIT_REWARD else candidate_for
-            candidates = [make_candidate(family, cell) for other, family in task.pairs if other == cell]
+            families = [family for other, family in task.pairs if other == cell]
+            underfit = cell.reward == UNDERFIT_REWARD
+            candidates = [underfit_candidate(name, cell) if underfit else candidate_for(name) for name in families]
             scores += score_candidates(replication, candidates, self.name, cell, task.seed)
         return scores
 
@@ -115,4 +116,4 @@ def underfit_candidate(name: str, cell: Cell) -> Candidate:
     }
     if name not in fixed:
         raise UsageError(f"The targeted regime compares {', '.join(fixed)}; {name} has no underfitted version.")
-    return Candidate(fixed[name], (fixed[name],))
+    return Candidate(fixed[name], tuned=False)
