@@ -8,9 +8,12 @@ from dataclasses import asdict
 from deconfound.features import Featurizer
 from deconfound.formatting import escape_control_characters, join_names
 from deconfound.report.attribution_text import attribution_paragraph
+from deconfound.report.efficient_text import efficient_detail_lines
 from deconfound.result import Result
 from deconfound.tune import Mode
+from deconfound.value.efficient import METHOD as EFFICIENT
 from deconfound.value.shrinkage import MAX_SHIFT_SE
+from deconfound.value_methods import PAPER
 
 TUNED_ON: dict[Mode, str] = {
     "model": "tuned on held-out models",
@@ -23,7 +26,8 @@ TUNED_ON: dict[Mode, str] = {
 def method_lines(result: Result) -> list[str]:
     """One paragraph per line: plain sentences first, numbers for specialists last."""
     attribution = [] if result.attribution is None else attribution_paragraph(result.attribution).split("\n")
-    return [*_table_lines(result), _reward_line(result), _values_line(result), *attribution, _settings_line(result)]
+    values = [_values_line(result), *efficient_detail_lines(result.efficient)]
+    return [*_table_lines(result), _reward_line(result), *values, *attribution, _settings_line(result)]
 
 
 def _table_lines(result: Result) -> list[str]:
@@ -63,11 +67,17 @@ def _values_line(result: Result) -> str:
     method = result.values.method
     if method.startswith("direct"):
         return "Values: the mean prediction for each model, without correction by the experiment (direct)."
+    if method == PAPER:
+        return (
+            "Values: the paper's doubly robust formula. The mean of the prediction for each model plus, on its own "
+            "rows, the residual divided by the propensity. No reward weight, small-sample correction or shrinkage."
+        )
+    correction = "efficient" if method.startswith(EFFICIENT) else "doubly robust"
     shrunk = f" They are then moved toward the mean prediction, by at most {MAX_SHIFT_SE:g} standard errors." * (
         "shrunk" in method
     )
     return (
-        "Values: the mean prediction for each model, corrected by the experiment's outcomes (doubly robust). No row is "
+        f"Values: the mean prediction for each model, corrected by the experiment's outcomes ({correction}). No row is "
         f"predicted by a reward that was fitted on it (cross-fitting).{shrunk}"
     )
 

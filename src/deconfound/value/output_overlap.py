@@ -11,6 +11,7 @@ from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 
 PROPENSITY_RTOL = 1e-9  # declared propensities of one model that differ by less are equal
 PROBABILITY_ATOL = 1e-9  # rounding of probabilities that sum to one
+DECLARED_ATOL = 0.005  # of one propensity: six models are declared with 0.17 each, and sum to 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,6 @@ def propensities_by_model(model: IntArray, propensity: FloatArray, count: int) -
     if missing.all() or (missing.any() and np.ptp(propensity) > PROPENSITY_RTOL * propensity.max()):
         return None
     by_model[missing] = propensity[0]
-    if by_model.sum() > 1 + count * PROPENSITY_RTOL:
+    if by_model.sum() > 1 + count * DECLARED_ATOL:
         return None
     return np.tile(by_model, (len(model), 1))
