@@ -47,7 +47,7 @@ class SharedOutputs:
 
     @classmethod
     def from_study(cls, study: Study, arrays: StudyArrays) -> Self | None:
-        """Count identical outputs; None if the propensity of some model in some row is unknown or zero."""
+        """Count identical outputs; None if the propensity of some model in some row is unknown."""
         propensities = all_propensities(study, arrays)
         if propensities is None:
             return None
@@ -90,7 +90,7 @@ def paper_values(data: ScoredExperiment) -> Values:
 
 
 def all_propensities(study: Study, arrays: StudyArrays) -> FloatArray | None:
-    """The propensity of every model in every experiment row (n, k); None if one is unknown or zero.
+    """The propensity of every model in every experiment row (n, k), all positive; None if one is unknown.
 
     Declared ``propensity_*`` columns have it. Otherwise it can be inferred if each model always had the same.
     """
@@ -108,7 +108,7 @@ def all_propensities(study: Study, arrays: StudyArrays) -> FloatArray | None:
     propensities = np.column_stack([table[name].to_numpy() for name in names])
     own = np.flatnonzero(rows.model < count)
     propensities[own, rows.model[own]] = rows.propensity[own]  # they may differ by rounding
-    return propensities if (propensities > 0).all() else None
+    return propensities
 
 
 def _efficient_summary(

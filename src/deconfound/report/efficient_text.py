@@ -50,11 +50,9 @@ def efficient_detail_lines(summary: EfficientSummary | None) -> list[str]:
         lines.append(_test_line(result.exclusion, result.values.models))
     if summary.used:
         users = [name for name, uses in zip(result.values.models, result.uses_shared_outputs, strict=True) if uses]
-        widened = format_percent(float(result.widening.max()) - 1, 0)
-        lines.append(
-            f"Efficient values: {join_names(users)}. Their standard errors allow for the estimated bias; the largest "
-            f"increase is {widened}."
-        )
+        widening = float(result.widening.max()) - 1
+        widened = f" Their standard errors allow for the estimated bias, by up to {format_percent(widening, 0)}."
+        lines.append(f"Models that gain from shared outputs: {join_names(users)}.{widened * (widening > 0)}")
     return lines
 
 

@@ -9,17 +9,14 @@ from deconfound.value.efficient_summary import Obstacle
 
 ASSUMPTION = "a model affects outcomes only through its output"
 REASONS: dict[Obstacle, str] = {
-    "unknown propensities": "the experiment does not show the propensity of every model in every row, or it is zero",
+    "unknown propensities": "the propensities vary, and those of the models that were not drawn are unknown",
     "no shared outputs": "no two models wrote the same output on the same context",
     "exclusion untestable": f"too few outputs are shared to test whether {ASSUMPTION}",
     "exclusion rejected": f"the exclusion test contradicts that {ASSUMPTION}",
     "no gain": "shared outputs would not make intervals narrower",
 }
 REMEDIES: dict[Obstacle, str] = {
-    "unknown propensities": (
-        "Add one column propensity_NAME for each model that could be assigned. A model that could not be assigned in "
-        "some rows has no efficient value."
-    ),
+    "unknown propensities": "Add one column propensity_NAME for each model that could be assigned.",
     "exclusion untestable": "Replay more draws, or randomize more rows.",
     "exclusion rejected": (
         "Nothing has to be done: doubly robust values do not need this assumption. Look for what differs between "
