@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import deconfound as dc
+from benchmarks.short_answers import MODELS, ROWS, answer_tables
 from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.design import FloatArray
 from deconfound.evaluation import FOLDS
@@ -17,7 +18,7 @@ from deconfound.value import ScoredExperiment, Values
 from deconfound.value.efficient import efficient
 from deconfound.value_methods import all_propensities, estimate_values
 from tests.support.results import demo_result, prepared_demo, small_demo
-from tests.support.short_answers import MODELS, ROWS, answer_result, answer_study, answer_tables
+from tests.support.short_answers import answer_result, answer_study
 
 VARYING = np.where(np.arange(ROWS)[:, None] % 2 == 0, [0.6, 0.2, 0.2], [0.2, 0.3, 0.5])  # (rows, models)
 
@@ -120,6 +121,7 @@ def test_predictions_have_the_effect_of_each_model():
 def test_a_direct_effect_of_a_model_switches_shared_outputs_off():
     result, plain = (answer_result(method, direct_effect=-0.25) for method in ("efficient", "doubly robust"))
     assert result.efficient.obstacle == "exclusion rejected"
+    assert result.efficient.narrowing() == 0
     assert not result.efficient.used
     finding = exclusion_finding(result)
     assert finding.verdict == "warn"

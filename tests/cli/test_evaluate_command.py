@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.short_answers import answer_tables
 from deconfound.cli import main
 from deconfound.cli.evaluate import parse_costs
 from deconfound.errors import UsageError
@@ -17,7 +18,6 @@ from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.result import Result
 from tests.support.broken_files import Broken, make_all
 from tests.support.commands import evaluate_command
-from tests.support.short_answers import answer_tables
 
 
 def test_the_summary_starts_with_the_best_model(study_folder, capsys):

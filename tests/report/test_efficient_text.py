@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import deconfound as dc
+from benchmarks.short_answers import MODELS
 from deconfound.report.efficient_text import efficient_detail_lines, shared_output_lines
 from deconfound.report.exclusion_text import REASONS
 from deconfound.report.html import render_html
 from deconfound.value.efficient_summary import EfficientSummary, Obstacle
 from tests.support.results import demo_result
-from tests.support.short_answers import MODELS, answer_result
+from tests.support.short_answers import answer_result
 
 
 @pytest.fixture(scope="module")
