@@ -191,6 +191,21 @@ def test_some_models_can_be_left_out():
     assert result.efficient.used
 
 
+def test_other_populations_are_those_of_doubly_robust_values():
+    """Efficient values average over the same contexts as doubly robust ones, with the same weights."""
+    tables = answer_tables()
+    half = tables["experiment"].take(np.arange(0, ROWS, 2))
+    study = dc.load(**{**tables, "experiment": half})
+    target = half.select(["context_id", "context"]).take(np.arange(0, ROWS // 2, 3))
+    for population in ({"extra_contexts": True}, {"target": target}):
+        options = [dc.EvaluationOptions(method=m, refits=2, **population) for m in ("efficient", "doubly robust")]
+        result, plain = (dc.evaluate(study, options=each) for each in options)
+        assert result.efficient.used
+        np.testing.assert_array_equal(result.efficient.result.doubly_robust.estimate, plain.values.interval_center)
+        assert (result.values.standard_error <= plain.values.standard_error * (1 + 1e-12)).all()
+        assert result.efficient.narrowing() > 0.05
+
+
 def test_doubly_robust_values_suggest_efficient_ones_where_outputs_are_shared():
     result = answer_result("doubly robust")
     assert not result.efficient.requested

@@ -92,8 +92,8 @@ def paper_values(data: ScoredExperiment) -> Values:
 def all_propensities(study: Study, arrays: StudyArrays) -> FloatArray | None:
     """The propensity of every model in every experiment row (n, k), all positive; None if one is unknown.
 
-    Declared ``propensity_*`` columns have it. Otherwise it can be inferred if each model always had the same, or if there
-    are two models.
+    Declared ``propensity_*`` columns have it. Otherwise it can be inferred if each model always had the same, or if
+    there are two models.
     """
     rows, count = arrays.experiment, len(study.models)
     table = canonical_order(study.experiment.arrow)
