@@ -37,6 +37,7 @@ class CrossFit(Generic[F]):
     final: FoldFit[F]
     q: FloatArray  # (n, k) out-of-fold reward of each model on the context of each experiment row
     prediction: FloatArray  # (n,) out-of-fold reward of each experiment row's own output
+    predictions: FloatArray  # (n, k) of that output, had each model written it
     q_all_contexts: FloatArray  # (contexts, k) mean over the folds' rewards, on every replayed context
     bootstrap_fits: tuple[RewardFit, ...]  # refits of the final candidate; none if it ignores the experiment
     bootstrap_rows: tuple[IntArray, ...]  # resampled experiments, as row numbers
@@ -64,12 +65,12 @@ def cross_fit(
     fitter = _Fitter(data, family, seed, surface_share, progress)
     *fold_fits, final = fitter.fit([*train_subsets, np.arange(n)])
     progress("scoring replayed outputs", 0.0)
-    q, prediction, q_all_contexts = _out_of_fold(data, outer_folds, fold_fits or [final] * len(outer_folds))
+    scores = _out_of_fold(data, outer_folds, fold_fits or [final] * len(outer_folds))
     bootstrap_rows = _bootstrap_rows(data.study.experiment.cluster, bootstrap_fits, seed)
     refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
     replay = data.study.replay.rows(final.surface_share)
     attribution = fitter.prepared(final.surface_share).attribution(replay, bootstrap_rows)
-    return CrossFit(final, q, prediction, q_all_contexts, refits, tuple(bootstrap_rows), attribution)
+    return CrossFit(final, *scores, refits, tuple(bootstrap_rows), attribution)
 
 
 def _outer_folds(fold_group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:
@@ -83,18 +84,21 @@ def _outer_folds(fold_group: IntArray, folds: int, seed: int) -> tuple[Fold, ...
 
 def _out_of_fold(
     data: StudyTrainingData, outer_folds: Sequence[Fold], fits: Sequence[FoldFit[F]]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """``q``, ``prediction``, ``predictions`` and ``q_all_contexts`` of ``CrossFit``."""
     experiment, replay = data.study.experiment, data.study.replay
     q = np.empty((len(experiment.outcome), replay.n_models))
-    prediction = np.empty(len(experiment.outcome))
+    prediction, predictions = np.empty(len(experiment.outcome)), np.empty(q.shape)
     q_all_contexts = np.zeros((len(replay.contexts), replay.n_models))
     for fold, fit in zip(outer_folds, fits, strict=True):
         held_out = fold.held_out
         fold_q = fit.reward.mean_by_cell(replay.rows(fit.surface_share))
         q_all_contexts += fold_q / len(outer_folds)
         q[held_out] = fold_q[experiment.context[held_out]]
-        prediction[held_out] = fit.reward.predict(data.at(fit.surface_share).experiment.take(held_out))
-    return q, prediction, q_all_contexts
+        rows = data.at(fit.surface_share).experiment.take(held_out)
+        prediction[held_out] = fit.reward.predict(rows)
+        predictions[held_out] = fit.reward.predict_by_model(rows, replay.n_models)
+    return q, prediction, predictions, q_all_contexts
 
 
 def _bootstrap_rows(cluster: IntArray, count: int, seed: int) -> list[IntArray]:

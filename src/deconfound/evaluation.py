@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.checks import CheckReport, run_checks
 from deconfound.diagnose.context_shift import require_overlap
-from deconfound.errors import EvidenceError, UsageError
+from deconfound.diagnose.exclusion import exclusion_findings
+from deconfound.errors import UsageError
+from deconfound.evidence import require_information, require_rows
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, format_percent, join_names, pluralize, quote
+from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike, source_name
 from deconfound.progress import Progress, no_progress
@@ -30,16 +32,7 @@ from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
-from deconfound.value import (
-    MIN_ROWS_PER_MODEL,
-    ScoredExperiment,
-    Values,
-    direct,
-    experiment_only,
-    raw_log,
-    shrink_toward,
-    tuned_doubly_robust,
-)
+from deconfound.value import ScoredExperiment, Values, experiment_only, raw_log
 from deconfound.value.log_bias import estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
 from deconfound.value.population import (
@@ -48,17 +41,10 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
+from deconfound.value_methods import PAPER, Method, SharedOutputs, estimate_values
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
-MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
-MAX_USEFUL_WIDTH = 0.8  # of the narrowest interval; wider ones exclude next to nothing on a scale from 0 to 1
-_NEEDED = (
-    "Values within ±0.1 need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
-    "`deconfound plan` computes it for your data."
-)
-
-Method: TypeAlias = Literal["doubly robust", "direct"]
 DEFAULT_FEATURES = FeatureSpec()
 PAPER_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
 
@@ -73,6 +59,10 @@ class EvaluationOptions:
     scale of stars): values, recommendations and routing are net of it. ``refits`` is the number of bootstrap refits
     behind recommendations and attribution. ``extra_contexts`` averages over contexts that were replayed beyond the
     experiment's, too: right only if they were drawn from the same population, which no test can show.
+
+    ``method`` "efficient" lets outcomes of identical outputs count for every model that could have written them: right
+    only if models affect outcomes through their outputs alone, which is tested. "paper" is the paper's doubly robust
+    formula without reward weight, small-sample correction and shrinkage. "direct" is the reward's own mean.
     """
 
     features: FeatureSpec = DEFAULT_FEATURES
@@ -97,6 +87,11 @@ class EvaluationOptions:
             raise UsageError(f"refits must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
         if self.extra_contexts and self.target is not None:
             raise UsageError("extra_contexts and target name two populations; give one of them.")
+        if self.method == PAPER and (self.extra_contexts or self.target is not None):
+            raise UsageError(
+                "method paper is defined for the contexts of the experiment only; leave out target and extra_contexts, "
+                "or choose method doubly robust."
+            )
 
 
 DEFAULTS = EvaluationOptions()
@@ -129,7 +124,7 @@ def prepare(
     """Compute the features of a study and check its assumptions, once for all families to be evaluated on it."""
     check_level(level)
     cost = None if options.cost is None else _costs_by_model(study, options.cost)
-    _require_rows(study)
+    require_rows(_rows_per_model(study.experiment, study), study.experiment.source)
     if options.extra_contexts:
         require_extra_contexts(study)
     target = None if options.target is None else load_contexts(options.target, columns=options.target_columns)
@@ -190,6 +185,10 @@ class PreparedStudy:
             self.study.models, rows.model, rows.outcome, rows.propensity, rows.noise_clusters, weight=self.weight
         )
 
+    @cached_property
+    def _shared_outputs(self) -> SharedOutputs | None:
+        return SharedOutputs.from_study(self.study, self.arrays)
+
     @property
     def weight(self) -> FloatArray | None:
         """Weights (n,) of the experiment's rows for the target population; None without a target."""
@@ -206,23 +205,22 @@ class PreparedStudy:
         final, arrays, level = fitted.final, self.arrays, self.level
         family, data = final.tuned.estimator, self._score(fitted)
         extra_q = fitted.q_all_contexts[self.extra_contexts]
-        unbiased = tuned_doubly_robust(data, extra_q=extra_q)
-        _require_information(unbiased, rows=len(data.q), level=level)
-        q, weight = np.vstack([fitted.q, extra_q]), np.append(data.weight, np.ones(len(extra_q)))
-        model_based = _with_intervals_of(unbiased, direct(self.study.models, q, weight=weight))
-        values = shrink_toward(unbiased, model_based.estimate)
+        estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
+        require_information(estimated.unbiased, rows=len(data.q), level=level)
+        values = estimated.decisive
         policy = self._policy(fitted, values, self._calibration(fitted, data, values))
         return Result(
-            values=self._net(values if self.options.method == "doubly robust" else model_based),
-            direct=self._net(model_based),
+            values=self._net(estimated.reported),
+            direct=self._net(estimated.direct),
             experiment=self.experiment_only,
             raw_log=self.raw_log,
             recommendations=policy.recommend(arrays.replay, level),
             routing=self._routing(data, values, policy),
             log_bias=estimate_log_bias(self.raw_log, values, level),
-            findings=self._findings(family),
+            findings=(*self._findings(family), *exclusion_findings(estimated.efficient)),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
+            efficient=estimated.efficient,
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
@@ -293,14 +291,6 @@ class PreparedStudy:
         return (*notices, *self.checks.findings, *_log_sampling_finding(len(self.arrays.log.weight), family))
 
 
-def _with_intervals_of(unbiased: Values, direct_values: Values) -> Values:
-    """Direct values with the intervals of unbiased ones, extended to contain the estimate.
-
-    How far a reward's mean is off shows only against randomized outcomes: no narrower interval is valid.
-    """
-    return replace(unbiased, estimate=direct_values.estimate, interval_center=unbiased.center, method="direct")
-
-
 def _resolve_family(family: str | Family) -> Family:
     if isinstance(family, str):
         return family_by_name(family)()
@@ -330,27 +320,6 @@ def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
         )
     low, high = study.outcome_range
     return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)
-
-
-def _require_rows(study: Study) -> None:
-    rows, source = _rows_per_model(study.experiment, study), study.experiment.source
-    if max(rows) < MIN_ROWS_PER_MODEL:
-        raise EvidenceError(
-            f"{source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
-            "Randomize more contexts."
-        )
-    if sum(rows) < MIN_EXPERIMENT_ROWS:
-        raise EvidenceError(f"{source}: {pluralize(sum(rows), 'randomized row')} cannot compare models. {_NEEDED}")
-
-
-def _require_information(values: Values, rows: int, level: float) -> None:
-    interval = values.interval(level)
-    narrowest = float((interval[:, 1] - interval[:, 0]).min())
-    if narrowest > MAX_USEFUL_WIDTH:
-        raise EvidenceError(
-            f"{pluralize(rows, 'randomized row')} cannot compare models: on a scale from 0 to 1, the narrowest "
-            f"{format_percent(level)} interval of a value has a width of {narrowest:.2f}. {_NEEDED}"
-        )
 
 
 def _model_codes(table: Table, study: Study) -> IntArray:

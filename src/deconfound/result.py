@@ -19,6 +19,7 @@ from deconfound.loading.sources import TableLike
 from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
+from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
 
@@ -74,6 +75,7 @@ class Result:
     findings: tuple[Finding, ...]
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
+    efficient: EfficientSummary | None  # None if efficient values were not requested and promise no gain
     counts: StudyCounts
     population: Population
     outcome_range: tuple[float, float]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.short_answers import answer_tables
 from deconfound.cli import main
 from deconfound.cli.evaluate import parse_costs
 from deconfound.errors import UsageError
@@ -86,6 +87,7 @@ def test_control_characters_in_model_names_do_not_reach_the_terminal(study_folde
         ["--models", "aspen,birhc"],
         ["--features", "columns"],
         ["--refits", "1"],
+        ["--method", "guess"],
         ["-o", "result.xlsx"],
         ["--family", "all", "-o", "saved"],
     ],
@@ -96,6 +98,24 @@ def test_invalid_usage_ends_with_code_2_and_a_message(study_folder, more, capsys
     assert out == ""
     assert err.startswith("deconfound: ")
     assert "Traceback" not in err
+
+
+def test_each_method_is_an_option(tmp_path, capsys):
+    for name, table in answer_tables().items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    documents = {}
+    for method in ("doubly-robust", "efficient", "paper", "direct"):
+        assert main(evaluate_command(tmp_path, "--method", method, "--refits", "2", "--json")) == 0
+        documents[method] = json.loads(capsys.readouterr().out)
+    assert documents["efficient"]["values"]["method"] == "efficient, shrunk"
+    assert documents["efficient"]["efficient"]["used"]
+    assert "exclusion" in {finding["check"] for finding in documents["efficient"]["findings"]}
+    assert documents["paper"]["values"]["method"] == "paper"
+    assert documents["direct"]["values"]["method"] == "direct"
+    assert not documents["doubly-robust"]["efficient"]["used"]
+    contexts = str(tmp_path / "experiment.parquet")
+    assert main(evaluate_command(tmp_path, "--method", "paper", "--target", contexts)) == 2
+    assert "method paper" in capsys.readouterr().err
 
 
 def test_costs_are_divided_by_the_value_of_an_outcome():

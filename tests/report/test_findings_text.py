@@ -16,6 +16,7 @@ from deconfound.diagnose import context_shift as contexts
 from deconfound.diagnose import outcome_consistency as outcomes
 from deconfound.diagnose import outcome_drift, outcome_matching, randomization, sanity
 from deconfound.diagnose import replay_fidelity as replay
+from deconfound.diagnose.exclusion import VERDICTS, Exclusion
 from deconfound.diagnose.output_mechanism import TooFewReplayedLogContexts
 from deconfound.findings import Finding, Notice, finding_from_document, finding_to_document
 from deconfound.report.findings_text import describe, details_types
@@ -133,12 +134,21 @@ def sanity_findings():
     )
 
 
+def exclusion_findings():
+    for obstacle, verdict in VERDICTS.items():
+        tested = obstacle in (None, "no gain", "exclusion rejected")
+        details = Exclusion(obstacle, 0.05, 3 if tested else 0, 396 if tested else 0)
+        p_value = 0.004 if obstacle == "exclusion rejected" else 0.42
+        yield Finding("exclusion", verdict, details, "", 1.2 if tested else None, p_value if tested else None)
+
+
 FINDINGS = [
     *randomization_findings(),
     *output_findings(),
     *outcome_findings(),
     *context_findings(),
     *sanity_findings(),
+    *exclusion_findings(),
 ]
 
 

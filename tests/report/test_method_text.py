@@ -11,6 +11,7 @@ import pytest
 import deconfound as dc
 from deconfound.report.method_text import method_lines, reward_inputs
 from tests.support.results import demo_result, load_demo, small_demo
+from tests.support.short_answers import answer_result
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,14 @@ def test_values_are_described_by_their_method():
     assert any("doubly robust" in line and "moved toward" in line for line in method_lines(result))
     assert not any("moved toward" in line for line in method_lines(replace(result, values=result.experiment)))
     assert any("(direct)" in line for line in method_lines(replace(result, values=result.direct)))
+
+
+def test_efficient_and_paper_values_are_described_by_their_method():
+    efficient, rejected = answer_result(), answer_result(direct_effect=-0.25)
+    assert any("(efficient)" in line and "moved toward" in line for line in method_lines(efficient))
+    assert any("(doubly robust)" in line for line in method_lines(rejected))
+    paper = replace(efficient, values=replace(efficient.values, method="paper"))
+    assert any("paper's doubly robust formula" in line for line in method_lines(paper))
 
 
 def test_a_tuned_family_lists_its_hyperparameters():

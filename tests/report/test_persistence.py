@@ -13,8 +13,10 @@ import pytest
 import deconfound as dc
 from deconfound.findings import Finding, Notice
 from deconfound.reward import FAMILIES
+from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
 from tests.support.results import demo_result, prepared_demo, small_demo
+from tests.support.short_answers import answer_result
 
 FILES = ("result.json", "reward.npz", "featurizer.json", "featurizer.npz")
 
@@ -70,6 +72,46 @@ def test_numbers_that_are_not_finite_are_read_back_exactly(result, tmp_path):
     np.testing.assert_array_equal(loaded.values.estimate, estimate)
     np.testing.assert_array_equal(loaded.values.covariance, covariance)
     json.loads((tmp_path / "result.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("method", ["efficient", "doubly robust"])
+def test_what_shared_outputs_add_is_read_back(method, tmp_path):
+    result = answer_result(method)
+    result.save(tmp_path)
+    loaded = dc.Result.load(tmp_path)
+    assert result.efficient is not None
+    assert loaded.document() == result.document()
+    assert loaded.summary(verbose=True) == result.summary(verbose=True)
+    assert loaded.efficient.result.uses_shared_outputs.dtype == np.bool_
+
+
+def test_numbers_of_shared_outputs_that_are_not_finite_are_read_back_exactly(tmp_path):
+    result = answer_result()
+    found = result.efficient.result
+    exclusion = replace(found.exclusion, p_value=math.nan, bias_standard_error=np.array([0.1, np.inf, np.nan]))
+    widening, own = np.array([1.0, np.nan, np.inf]), np.array([np.nan, 0.5, 1.0])
+    values = replace(found.values, covariance=np.diag([np.inf, 0.1, np.nan]))
+    odd = replace(
+        result.efficient,
+        overlap=replace(result.efficient.overlap, own_probability=own),
+        result=replace(found, exclusion=exclusion, widening=widening, values=values),
+    )
+    replace(result, efficient=odd).save(tmp_path)
+    loaded = dc.Result.load(tmp_path).efficient
+    np.testing.assert_array_equal(loaded.result.widening, widening)
+    np.testing.assert_array_equal(loaded.overlap.own_probability, own)
+    np.testing.assert_array_equal(loaded.result.values.covariance, values.covariance)
+    assert repr(loaded.result.exclusion) == repr(exclusion)
+
+
+def test_a_missing_summary_of_shared_outputs_stays_apart_from_one_without_numbers(result, tmp_path):
+    assert result.efficient is None
+    unknown = replace(result, efficient=EfficientSummary.unknown_propensities())
+    unknown.save(tmp_path / "unknown")
+    result.save(tmp_path / "none")
+    assert dc.Result.load(tmp_path / "unknown").document() == unknown.document()
+    assert dc.Result.load(tmp_path / "unknown").efficient.obstacle == "unknown propensities"
+    assert dc.Result.load(tmp_path / "none").efficient is None
 
 
 def test_saving_a_loaded_result_gives_the_same_bytes(folder, tmp_path):

@@ -36,7 +36,7 @@ def test_a_reward_is_the_clipped_sum_of_its_terms() -> None:
     np.testing.assert_allclose(FULL.predict(Rows(PHI, psi=PSI)), np.clip(total, 0, 1))
     rows = Rows(PHI, psi=PSI, model=model, modifiers=MODIFIERS)
     np.testing.assert_allclose(FULL.predict(rows), np.clip(np.where(model == 0, *by_model), 0, 1))
-    np.testing.assert_allclose(FULL.predict_as(rows, 1), np.clip(by_model[1], 0, 1))
+    np.testing.assert_allclose(FULL.predict_by_model(rows, 2), np.clip(np.column_stack(by_model), 0, 1))
     without_modifiers = np.clip(total + FULL.model_effect[model], 0, 1)
     np.testing.assert_allclose(FULL.predict(Rows(PHI, psi=PSI, model=model)), without_modifiers)
 

@@ -38,5 +38,18 @@ def test_a_model_without_rows_has_a_known_propensity_only_if_all_are_equal() -> 
     assert propensities_by_model(model, np.array([0.5, 0.5]), 3) is None
 
 
+def test_propensities_printed_with_two_decimals_may_sum_to_slightly_more_than_one() -> None:
+    assert propensities_by_model(np.arange(6), np.full(6, 0.17), 6) is not None
+    assert propensities_by_model(np.arange(6), np.full(6, 0.2), 6) is None
+
+
 def test_propensities_that_vary_within_a_model_cannot_be_inferred() -> None:
-    assert propensities_by_model(np.array([0, 0, 1]), np.array([0.5, 0.6, 0.5]), 2) is None
+    assert propensities_by_model(np.array([0, 0, 1, 2]), np.array([0.5, 0.6, 0.2, 0.2]), 3) is None
+
+
+def test_of_two_models_one_has_what_the_other_leaves() -> None:
+    propensity = np.array([0.5, 0.6, 0.3])
+    found = propensities_by_model(np.array([0, 0, 1]), propensity, 2)
+    np.testing.assert_allclose(found, [[0.5, 0.5], [0.6, 0.4], [0.7, 0.3]])
+    assert propensities_by_model(np.array([0, 0, 1]), np.array([1.0, 0.6, 0.3]), 2) is None
+    assert propensities_by_model(np.array([0, 0, UNKNOWN_MODEL]), propensity, 2) is None

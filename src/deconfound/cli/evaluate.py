@@ -47,9 +47,11 @@ def add_command(commands: Commands) -> None:
     _add_feature_options(parser)
     parser.add_argument(
         "--method",
-        choices=("doubly-robust", "direct"),
+        choices=("doubly-robust", "efficient", "paper", "direct"),
         default="doubly-robust",
-        help="correct the reward by the experiment's residuals, or average it as it is (default doubly-robust)",
+        help="doubly-robust: correct the reward by the experiment's residuals (default); efficient: the same, and "
+        "outcomes of identical outputs count for every model that could have written them; paper: the paper's formula, "
+        "unchanged; direct: the reward's own mean",
     )
     add_target_option(parser)
     parser.add_argument(

@@ -22,7 +22,10 @@ from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
+from deconfound.value.efficient import EfficientValues, ExclusionTest
+from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
+from deconfound.value.output_overlap import OutputOverlap
 
 SCHEMA = 4
 VALUES = ("values", "direct", "experiment", "raw_log")
@@ -57,6 +60,7 @@ def document(result: Result) -> dict[str, Any]:
             "psi_source": fitted.psi_source,
         },
         "attribution": attribution_document(result.attribution),
+        "efficient": efficient_document(result.efficient, result.level),
         "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
@@ -135,6 +139,51 @@ def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
     return Attribution(shares, bootstrap_sd, VarianceComponents(**stored["variance_components"]))
 
 
+def efficient_document(summary: EfficientSummary | None, level: float) -> dict[str, Any] | None:
+    """Overlap, exclusion test and both kinds of values; null where nothing was estimated."""
+    if summary is None:
+        return None
+    content: dict[str, Any] = {
+        "requested": summary.requested,
+        "used": summary.used,
+        "obstacle": summary.obstacle,
+        "narrowing": summary.narrowing(level),
+        "overlap": None if summary.overlap is None else to_jsonable(asdict(summary.overlap)),
+        "result": None,
+    }
+    if summary.result is not None:
+        result = summary.result
+        content["result"] = {
+            "uses_shared_outputs": result.uses_shared_outputs.tolist(),
+            "widening": to_jsonable(result.widening),
+            "exclusion": to_jsonable(asdict(result.exclusion)),
+            "values": values_document(result.values, level),
+            "doubly_robust": values_document(result.doubly_robust, level),
+        }
+    return content
+
+
+def read_efficient(stored: dict[str, Any] | None, models: tuple[str, ...]) -> EfficientSummary | None:
+    """The inverse of ``efficient_document``."""
+    if stored is None:
+        return None
+    overlap, result = stored["overlap"], stored["result"]
+    return EfficientSummary(
+        requested=stored["requested"],
+        obstacle=stored["obstacle"],
+        overlap=None if overlap is None else OutputOverlap(**_with_arrays(overlap)),
+        result=None
+        if result is None
+        else EfficientValues(
+            values=read_values(result["values"], models),
+            doubly_robust=read_values(result["doubly_robust"], models),
+            uses_shared_outputs=np.array(result["uses_shared_outputs"], dtype=np.bool_),
+            widening=_array(result["widening"], np.nan),
+            exclusion=ExclusionTest(**_with_arrays(result["exclusion"])),
+        ),
+    )
+
+
 def read_routing(stored: dict[str, Any]) -> RoutingGain:
     """A routing gain from its JSON form."""
     values: dict[str, Any] = {field.name: _from_json(stored[field.name]) for field in fields(RoutingGain)}
@@ -167,6 +216,13 @@ def _array(stored: list[Any], null: float) -> FloatArray:
     """An array of numbers in which null has this value."""
     filled = [_array(row, null) if isinstance(row, list) else null if row is None else row for row in stored]
     return np.array(filled, dtype=np.float64)
+
+
+def _with_arrays(stored: dict[str, Any]) -> dict[str, Any]:
+    """Lists become arrays, and null becomes NaN."""
+    return {
+        name: _array(value, np.nan) if isinstance(value, list) else _from_json(value) for name, value in stored.items()
+    }
 
 
 def _from_json(value: Any) -> Any:  # noqa: ANN401  (any JSON)

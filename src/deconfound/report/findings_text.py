@@ -6,7 +6,7 @@ Each assumption has a module of its own, with one function per type of details. 
 from __future__ import annotations
 
 from deconfound.findings import Details, Finding, Notice
-from deconfound.report import context_text, outcome_text, randomization_text, replay_text, sanity_text
+from deconfound.report import context_text, exclusion_text, outcome_text, randomization_text, replay_text, sanity_text
 from deconfound.report.wording import Wordings
 
 
@@ -21,6 +21,7 @@ WORDINGS: Wordings = {
     **outcome_text.WORDINGS,
     **context_text.WORDINGS,
     **sanity_text.WORDINGS,
+    **exclusion_text.WORDINGS,
 }
 
 

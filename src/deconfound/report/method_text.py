@@ -8,11 +8,14 @@ from dataclasses import asdict
 from deconfound.features import Featurizer
 from deconfound.formatting import escape_control_characters, join_names
 from deconfound.report.attribution_text import attribution_paragraph
+from deconfound.report.efficient_text import efficient_detail_lines
 from deconfound.report.scale import Scale
 from deconfound.report.scope_text import ONE_LOOK, unused_context_lines
 from deconfound.result import Result
 from deconfound.tune import Mode
+from deconfound.value.efficient import METHOD as EFFICIENT
 from deconfound.value.shrinkage import MAX_SHIFT_SE
+from deconfound.value_methods import PAPER
 
 TUNED_ON: dict[Mode, str] = {
     "model": "tuned on held-out models",
@@ -28,7 +31,8 @@ def method_lines(result: Result) -> list[str]:
     if result.attribution is not None:
         attribution = attribution_paragraph(result.attribution, scale).split("\n")
     tables = [*_table_lines(result), *unused_context_lines(result)]
-    return [*tables, _reward_line(result), _values_line(result), ONE_LOOK, *attribution, _settings_line(result, scale)]
+    values = [_values_line(result), *efficient_detail_lines(result.efficient), ONE_LOOK]
+    return [*tables, _reward_line(result), *values, *attribution, _settings_line(result, scale)]
 
 
 def _table_lines(result: Result) -> list[str]:
@@ -68,11 +72,17 @@ def _values_line(result: Result) -> str:
     method = result.values.method
     if method.startswith("direct"):
         return "Values: the mean prediction for each model, without correction by the experiment (direct)."
+    if method == PAPER:
+        return (
+            "Values: the paper's doubly robust formula. The mean of the prediction for each model plus, on its own "
+            "rows, the residual divided by the propensity. No reward weight, small-sample correction or shrinkage."
+        )
+    correction = "efficient" if method.startswith(EFFICIENT) else "doubly robust"
     shrunk = f" They are then moved toward the mean prediction, by at most {MAX_SHIFT_SE:g} standard errors." * (
         "shrunk" in method
     )
     return (
-        "Values: the mean prediction for each model, corrected by the experiment's outcomes (doubly robust). No row is "
+        f"Values: the mean prediction for each model, corrected by the experiment's outcomes ({correction}). No row is "
         f"predicted by a reward that was fitted on it (cross-fitting).{shrunk}"
     )
 

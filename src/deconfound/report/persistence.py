@@ -26,6 +26,7 @@ from deconfound.report.document import (
     document,
     dump_json,
     read_attribution,
+    read_efficient,
     read_log_bias,
     read_routing,
     read_values,
@@ -34,6 +35,7 @@ from deconfound.report.findings_text import details_types
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import Basis, Family, RewardFit, family_by_name
 from deconfound.value import Values
+from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
 
 COLUMN_MAP = "columns.json"
@@ -82,7 +84,17 @@ def _stored_numbers(result: Result) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in result.findings],
         "routing": asdict(result.routing),
         "log_bias": asdict(result.log_bias),
+        "efficient": None if result.efficient is None else _efficient_numbers(result.efficient),
     }
+
+
+def _efficient_numbers(summary: EfficientSummary) -> dict[str, Any]:
+    overlap, result = summary.overlap, summary.result
+    numbers: dict[str, Any] = {}
+    if result is not None:
+        numbers = {"widening": result.widening, "exclusion": asdict(result.exclusion)}
+        numbers |= {name: _fields(getattr(result, name)) for name in ("values", "doubly_robust")}
+    return {"overlap": None if overlap is None else asdict(overlap), "result": numbers}
 
 
 def _fields(values: Values) -> dict[str, Any]:
@@ -143,6 +155,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         attribution=read_attribution(stored["attribution"]),
         population=Population(**stored["population"]),
         outcome_range=(float(stored["outcome_range"][0]), float(stored["outcome_range"][1])),
+        efficient=read_efficient(stored["efficient"], models),
         policy=Policy(
             models,
             fitted["surface_share"],

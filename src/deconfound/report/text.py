@@ -16,6 +16,7 @@ from deconfound.formatting import (
 from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.document import recommendation_counts
+from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import method_lines
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
@@ -48,6 +49,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
     """Everything but the table of values; the answer comes first."""
     chosen = [
         Section("", answer_lines(result)),
+        Section("Shared outputs", shared_output_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),
         _check_section(result),
@@ -166,7 +168,7 @@ def _check_section(result: Result) -> Section:
     for finding in listed:
         assumption = f" ({finding.assumption})" if finding.assumption else ""
         lines.append(f"{finding.verdict}{assumption}: {finding.message} {finding.remedy}".rstrip())
-    if any(finding.p_value is not None for finding in listed):
+    if any(f.adjusted_p_value is not None and f.verdict in ("fail", "warn") for f in listed):
         lines.append(false_alarm_note(result.level))
     inconclusive = sum(finding.verdict == "cannot tell" for finding in result.findings)
     if inconclusive:

@@ -48,9 +48,11 @@ class RewardFit:
         total = self._total(rows)
         return clip(total) if rows.model is None else clip(total + self._effect(rows, np.arange(len(rows)), rows.model))
 
-    def predict_as(self, rows: Rows, model: int) -> FloatArray:
-        """Reward of each row (n,), had this model written it."""
-        return clip(self._total(rows) + self._effect(rows, np.arange(len(rows)), np.full(len(rows), model)))
+    def predict_by_model(self, rows: Rows, n_models: int) -> FloatArray:
+        """Reward of each row had each model written it (n, n_models)."""
+        every = np.arange(len(rows))
+        effects = [self._effect(rows, every, np.full(len(rows), model)) for model in range(n_models)]
+        return clip(self._total(rows)[:, None] + np.column_stack(effects))
 
     def predict_draws(self, replay: ReplayRows) -> FloatArray:
         """Reward of each replayed draw (n,)."""

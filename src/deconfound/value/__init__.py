@@ -1,9 +1,9 @@
 """From a reward and an experiment to the value of each model, with the covariance of the errors.
 
 ``experiment`` is the input and ``values`` the result. ``estimators`` has the plain estimators, ``control_variate`` the
-one that weights the reward, ``shrinkage`` point estimates moved toward a biased source, ``log_bias`` the bias of the
-raw log. ``clusters``, ``small_sample``, ``bounded_interval`` and ``multiple_comparisons`` are the statistics behind
-them.
+one that weights the reward, ``efficient`` the one that uses outputs shared by several models, ``shrinkage`` point
+estimates moved toward a biased source, ``log_bias`` the bias of the raw log. ``clusters``, ``small_sample``,
+``bounded_interval`` and ``multiple_comparisons`` are the statistics behind them.
 """
 
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust

@@ -11,6 +11,7 @@ from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 
 PROPENSITY_RTOL = 1e-9  # declared propensities of one model that differ by less are equal
 PROBABILITY_ATOL = 1e-9  # rounding of probabilities that sum to one
+DECLARED_ATOL = 0.005  # of one propensity: six models are declared with 0.17 each, and sum to 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +48,29 @@ def assigned(model: IntArray, count: int) -> FloatArray:
 def propensities_by_model(model: IntArray, propensity: FloatArray, count: int) -> FloatArray | None:
     """The propensity of every model in every row (n, k), from that of the assigned model alone.
 
-    Possible if each model always had the same propensity. A model without rows has a known propensity only if all
-    models share one. None if the propensities cannot be inferred.
+    Possible if each model always had the same propensity, or if there are two models. A model without rows has a known
+    propensity only if all models share one. None if the propensities cannot be inferred.
     """
     by_model = np.full(count, np.nan)
     for a in range(count):
         own = propensity[model == a]
         if len(own):
             if np.ptp(own) > PROPENSITY_RTOL * own.max():
-                return None
+                return _complements(model, propensity) if count == 2 else None
             by_model[a] = own[0]
     missing = np.isnan(by_model)
     if missing.all() or (missing.any() and np.ptp(propensity) > PROPENSITY_RTOL * propensity.max()):
         return None
     by_model[missing] = propensity[0]
-    if by_model.sum() > 1 + count * PROPENSITY_RTOL:
+    if by_model.sum() > 1 + count * DECLARED_ATOL:
         return None
     return np.tile(by_model, (len(model), 1))
+
+
+def _complements(model: IntArray, propensity: FloatArray) -> FloatArray | None:
+    """What the assigned one of two models leaves to the other."""
+    if (model == UNKNOWN_MODEL).any() or (propensity >= 1).any():
+        return None
+    both = np.column_stack([1 - propensity, 1 - propensity])
+    both[np.arange(len(model)), model] = propensity
+    return both

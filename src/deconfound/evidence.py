@@ -1,0 +1,39 @@
+"""Refuse studies that are too small to compare models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from deconfound.errors import EvidenceError
+from deconfound.formatting import format_percent, pluralize
+from deconfound.value import MIN_ROWS_PER_MODEL, Values
+
+MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
+MAX_USEFUL_WIDTH = 0.8  # of the narrowest interval; wider ones exclude next to nothing on a scale from 0 to 1
+NEEDED = (
+    "Values within ±0.1 need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
+    "`deconfound plan` computes it for your data."
+)
+
+
+def require_rows(rows_per_model: Sequence[int], source: str) -> None:
+    """Refuse an experiment with next to no rows; ``source`` names it in the message."""
+    if max(rows_per_model) < MIN_ROWS_PER_MODEL:
+        raise EvidenceError(
+            f"{source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
+            "Randomize more contexts."
+        )
+    total = sum(rows_per_model)
+    if total < MIN_EXPERIMENT_ROWS:
+        raise EvidenceError(f"{source}: {pluralize(total, 'randomized row')} cannot compare models. {NEEDED}")
+
+
+def require_information(values: Values, rows: int, level: float) -> None:
+    """Refuse values whose intervals all span most of the scale."""
+    interval = values.interval(level)
+    narrowest = float((interval[:, 1] - interval[:, 0]).min())
+    if narrowest > MAX_USEFUL_WIDTH:
+        raise EvidenceError(
+            f"{pluralize(rows, 'randomized row')} cannot compare models: on a scale from 0 to 1, the narrowest "
+            f"{format_percent(level)} interval of a value has a width of {narrowest:.2f}. {NEEDED}"
+        )
