@@ -1,6 +1,6 @@
 """All checks of one study together: how often a clean study shows a warning, and what multiplicity costs in power.
 
-    python -m benchmarks.checks_family                    # 1,200 clean studies, 100 violated ones per violation
+    python -m benchmarks.checks_family                    # 1,300 clean studies, 100 violated ones per violation
     python -m benchmarks.checks_family --clean 0.1 --violated 20 --only A3
 
 A clean study violates no assumption; its log is confounded. "Raw" counts p-values below 0.05, one test at a time.

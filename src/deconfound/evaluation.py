@@ -23,7 +23,7 @@ from deconfound.errors import UsageError
 from deconfound.evidence import require_information, require_rows
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.findings import Finding, Notice
+from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike, source_name
@@ -304,8 +304,7 @@ def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
     if limit is None or rows <= limit:
         return ()
     sample = f"{family.name} uses a random sample of {limit:,} of the log's {rows:,} distinct rows."
-    message = f"{sample} All checks use every row."
-    return (Finding("long log", "warn", Notice(message, "Nothing has to be done.")),)
+    return (Finding(LONG_LOG, "pass", Notice(f"{sample} All checks use every row.")),)
 
 
 def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:

@@ -13,6 +13,9 @@ from deconfound.formatting import to_jsonable
 
 Verdict = Literal["pass", "warn", "fail", "cannot tell"]
 
+LONG_LOG = "long log"
+"""The note that a family uses a sample of the log."""
+
 
 class Details(Protocol):
     """A frozen dataclass of numbers, strings and tuples of them: what one kind of finding reports."""

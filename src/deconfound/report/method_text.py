@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 
 from deconfound.features import Featurizer
+from deconfound.findings import LONG_LOG
 from deconfound.formatting import escape_control_characters, join_names
 from deconfound.report.attribution_text import attribution_paragraph
 from deconfound.report.efficient_text import efficient_detail_lines
@@ -30,7 +31,8 @@ def method_lines(result: Result) -> list[str]:
     scale, attribution = Scale.from_range(result.outcome_range), []
     if result.attribution is not None:
         attribution = attribution_paragraph(result.attribution, scale).split("\n")
-    tables = [*_table_lines(result), *unused_context_lines(result)]
+    sampled = [finding.message for finding in result.findings if finding.check == LONG_LOG]
+    tables = [*_table_lines(result), *sampled, *unused_context_lines(result)]
     values = [_values_line(result), *efficient_detail_lines(result.efficient), ONE_LOOK]
     return [*tables, _reward_line(result), *values, *attribution, _settings_line(result, scale)]
 
