@@ -26,7 +26,8 @@ from deconfound.reward import Cvci, TrainingData
 from deconfound.reward.cvci import POOLINGS
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
-from deconfound.value import ScoredExperiment, shrink_toward, tuned_doubly_robust
+from deconfound.value import shrink_toward, tuned_doubly_robust
+from deconfound.value_methods import score_experiment
 
 FOLDS = 5
 LOG_ROWS = (999, 5_001, 20_001)  # three notes per message
@@ -54,15 +55,7 @@ def measure_study(demo: Demo, family: Cvci) -> list[float]:
     start = perf_counter()
     fitted = cross_fit(StudyTrainingData(arrays), family, FOLDS, 0, None, no_progress, bootstrap_fits=0)
     seconds = perf_counter() - start
-    scored = ScoredExperiment.from_arrays(
-        study.models,
-        fitted.q,
-        fitted.prediction,
-        rows.model,
-        rows.outcome,
-        propensity=rows.propensity,
-        cluster=rows.noise_clusters,
-    )
+    scored = score_experiment(arrays, fitted)
     direct = fitted.q.mean(axis=0)
     values = shrink_toward(tuned_doubly_robust(scored), direct).estimate
     truth = np.array([demo.true_values[name] for name in study.models])

@@ -25,6 +25,7 @@ from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.surface_share import StudyTrainingData
 from deconfound.value import ScoredExperiment
 from deconfound.value.shrinkage import MAX_SHIFT_SE
+from deconfound.value_methods import score_experiment
 from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
 CLOSE = 1e-8  # sums in another order differ in the last digits; fits repeat them through a solve
@@ -64,18 +65,8 @@ def change_column(table: pa.Table, name: str, change: Callable[[pa.ChunkedArray]
 def cross_fit_demo(family: Family) -> tuple[CrossFit[Family], ScoredExperiment]:
     """What the evaluation of the demo does first, done separately."""
     arrays = prepared_demo().arrays
-    rows = arrays.experiment
     fitted = cross_fit(StudyTrainingData(arrays), family, FOLDS, 0, None, no_progress)
-    data = ScoredExperiment.from_arrays(
-        arrays.models,
-        fitted.q,
-        fitted.prediction,
-        rows.model,
-        rows.outcome,
-        propensity=rows.propensity,
-        cluster=rows.cluster,
-    )
-    return fitted, data
+    return fitted, score_experiment(arrays, fitted)
 
 
 # Families

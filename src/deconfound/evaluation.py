@@ -13,7 +13,8 @@ from deconfound.crossfit import BOOTSTRAP_REFITS, CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
-from deconfound.decide.recommendation import Policy, cost_vector
+from deconfound.decide.cost import costs_by_model
+from deconfound.decide.recommendation import Policy
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.checks import CheckReport, run_checks
@@ -24,7 +25,6 @@ from deconfound.evidence import require_information, require_rows
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
-from deconfound.formatting import did_you_mean, join_names, quote
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike, source_name
 from deconfound.progress import Progress, no_progress
@@ -41,7 +41,7 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
-from deconfound.value_methods import PAPER, Method, SharedOutputs, estimate_values
+from deconfound.value_methods import PAPER, Method, SharedOutputs, estimate_values, score_experiment
 
 FOLDS = 5
 MIN_REFITS = 2  # one refit has no variance
@@ -123,7 +123,7 @@ def prepare(
 ) -> PreparedStudy:
     """Compute the features of a study and check its assumptions, once for all families to be evaluated on it."""
     check_level(level)
-    cost = None if options.cost is None else _costs_by_model(study, options.cost)
+    cost = None if options.cost is None else costs_by_model(study, options.cost)
     require_rows(_rows_per_model(study.experiment, study), study.experiment.source)
     if options.extra_contexts:
         require_extra_contexts(study)
@@ -203,7 +203,7 @@ class PreparedStudy:
 
     def _result(self, fitted: CrossFit[Family]) -> Result:
         final, arrays, level = fitted.final, self.arrays, self.level
-        family, data = final.tuned.estimator, self._score(fitted)
+        family, data = final.tuned.estimator, score_experiment(arrays, fitted, self.weight)
         extra_q = fitted.q_all_contexts[self.extra_contexts]
         estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
         require_information(estimated.unbiased, rows=len(data.q), level=level)
@@ -234,19 +234,6 @@ class PreparedStudy:
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)
-
-    def _score(self, fitted: CrossFit[Family]) -> ScoredExperiment:
-        rows = self.arrays.experiment
-        return ScoredExperiment.from_arrays(
-            self.study.models,
-            fitted.q,
-            fitted.prediction,
-            rows.model,
-            rows.outcome,
-            propensity=rows.propensity,
-            cluster=rows.noise_clusters,
-            weight=self.weight,
-        )
 
     def _calibration(self, fitted: CrossFit[Family], data: ScoredExperiment, values: Values) -> Calibration:
         share, rows = fitted.final.surface_share, self.arrays.experiment
@@ -305,20 +292,6 @@ def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
         return ()
     sample = f"{family.name} uses a random sample of {limit:,} of the log's {rows:,} distinct rows."
     return (Finding(LONG_LOG, "pass", Notice(f"{sample} All checks use every row.")),)
-
-
-def _costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
-    for name in cost:
-        if name not in study.models:
-            near = did_you_mean(name, study.models) or "."
-            raise UsageError(f"cost: there is no model {quote(name)}{near} There are {join_names(study.models)}.")
-    missing = [name for name in study.models if name not in cost]
-    if missing:
-        raise UsageError(
-            f"cost: there is none for {join_names(missing)}. Give one for every model, MODEL=0 if it is free."
-        )
-    low, high = study.outcome_range
-    return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)
 
 
 def _model_codes(table: Table, study: Study) -> IntArray:

@@ -55,6 +55,23 @@ class SharedOutputs:
         return cls(probability, propensities, overlap)
 
 
+def score_experiment(
+    arrays: StudyArrays, fitted: CrossFit[Family], weight: FloatArray | None = None
+) -> ScoredExperiment:
+    """The experiment's rows with their out-of-fold rewards."""
+    rows = arrays.experiment
+    return ScoredExperiment.from_arrays(
+        arrays.models,
+        fitted.q,
+        fitted.prediction,
+        rows.model,
+        rows.outcome,
+        propensity=rows.propensity,
+        cluster=rows.noise_clusters,
+        weight=weight,
+    )
+
+
 def estimate_values(
     data: ScoredExperiment,
     fitted: CrossFit[Family],

@@ -12,8 +12,8 @@ from scipy.special import ndtr, stdtr, stdtrit
 
 from deconfound.decide.achievable_gain import achievable_gain_bound
 from deconfound.decide.calibration import Calibration
+from deconfound.decide.cost import cost_vector
 from deconfound.design import FloatArray, IntArray
-from deconfound.errors import UsageError
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.metrics import argmax_model
 from deconfound.reward import RewardFit
@@ -105,16 +105,6 @@ class Policy:
             error_probability=error_probability,
             expected_regret_bound=float(contrasts.expected_regret_bound[context]),
         )
-
-
-def cost_vector(models: Sequence[str], cost: FloatArray | None) -> FloatArray:
-    """Cost of each model in outcome units (k,); zero unless given."""
-    if cost is None:
-        return np.zeros(len(models))
-    checked = np.asarray(cost, dtype=np.float64)
-    if checked.shape != (len(models),) or not np.isfinite(checked).all():
-        raise UsageError(f"cost must be one finite number, in outcome units, for each of the {len(models)} models.")
-    return checked
 
 
 @dataclass(frozen=True, slots=True)

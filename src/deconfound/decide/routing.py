@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from deconfound.decide.calibration import CrossFittedPolicy
-from deconfound.decide.recommendation import cost_vector
+from deconfound.decide.cost import cost_vector
 from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.metrics import argmax_model

@@ -23,6 +23,7 @@ from deconfound.value import ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms
 from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, moderated
+from deconfound.value_methods import score_experiment
 
 FOLDS = 5  # as in ``evaluate``
 
@@ -33,17 +34,7 @@ def inputs_from_study(study: Study, family: Family | None, seed: int, progress: 
         progress("reading texts", 0.0)
         arrays = StudyArrays.from_study(study, FeatureSpec())
         fitted = cross_fit(StudyTrainingData(arrays), family or Auto(), FOLDS, seed, None, progress)
-    experiment = arrays.experiment
-    pilot = ScoredExperiment.from_arrays(
-        study.models,
-        fitted.q,
-        fitted.prediction,
-        experiment.model,
-        experiment.outcome,
-        propensity=experiment.propensity,
-        cluster=experiment.noise_clusters,
-    )
-    return inputs_from_pilot(pilot, study.experiment.source)
+    return inputs_from_pilot(score_experiment(arrays, fitted), study.experiment.source)
 
 
 def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> PlanInputs:
