@@ -1,0 +1,336 @@
+"""Values, intervals and recommendations on studies drawn from real grids of outputs, through the whole package.
+
+    python -m benchmarks.real_grids --data ../shared/data --out after.json
+    python -m benchmarks.real_grids --data ../shared/data --export studies     # draw the studies only
+    python -m benchmarks.real_grids --studies studies --out before.json       # with any version of the package
+    python -m benchmarks.real_grids --seeds "" --out after.json --compare before.json
+
+With ``--out`` the measures of each study are stored as soon as it is finished, and a later run with the same file
+continues. Stored studies need no laboratory: this file uses only names that every version of the package has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deconfound as dc
+from benchmarks.real_grids_studies import (
+    PLANS,
+    ROWS_PER_MODEL,
+    TRUTH,
+    FloatArray,
+    GridStudy,
+    prepare_grid,
+    read_study,
+    write_study,
+)
+
+FORMAT = 1
+LEVEL = 0.95
+NOTABLE_Z = 2.0  # changes of more than this number of standard errors are marked
+DATA = Path("../shared/data")
+SOURCES = ("values", "direct", "experiment", "raw_log")
+Measures = dict[str, float | list[float]]
+Studies = dict[str, dict[int, Measures]]  # cell -> seed -> measures
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One number of a table: a statistic of one measure over studies."""
+
+    heading: str
+    measure: str
+    statistic: Callable[[FloatArray], float]  # of (studies,) or (studies, models)
+    percent: bool = False
+
+
+def mean(rows: FloatArray) -> float:
+    return float(rows.mean())
+
+
+def root_mean(rows: FloatArray) -> float:
+    return float(np.sqrt(rows.mean()))
+
+
+def worst_model(rows: FloatArray) -> float:
+    """The smallest mean of any model."""
+    return float(rows.mean(axis=0).min())
+
+
+CHOICES = {"values": "values' first", "direct": "direct's first", "experiment": "experiment's first"} | {
+    "raw_log": "log's first",
+    "recommended": "recommended",
+}
+TABLES: dict[str, tuple[Column, ...]] = {
+    "Error of the values (RMSE over models and studies)": tuple(
+        Column(name.replace("_", " "), f"mse_{name}", root_mean) for name in SOURCES
+    ),
+    "Coverage of 95 % intervals, in percent, and their mean width": (
+        Column("values", "covered_values", mean, percent=True),
+        Column("worst model", "covered_values", worst_model, percent=True),
+        Column("simultaneous", "simultaneous", mean, percent=True),
+        Column("direct", "covered_direct", mean, percent=True),
+        Column("experiment", "covered_experiment", mean, percent=True),
+        Column("width of values", "width_values", mean),
+        Column("width of experiment", "width_experiment", mean),
+    ),
+    "Regret against the best model of each new context": (
+        *(Column(heading, f"regret_{name}", mean) for name, heading in CHOICES.items()),
+        Column("best single", "regret_best_single", mean),
+    ),
+    "Regret against the best single model; negative is better than any single model": tuple(
+        Column(heading, f"net_{name}", mean) for name, heading in CHOICES.items()
+    ),
+}
+
+
+@dataclass(slots=True)
+class Results:
+    """Measures by cell and seed, and the version of the package that they were computed with."""
+
+    package: str
+    studies: Studies = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Results:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if document.get("format") != FORMAT:
+            raise SystemExit(f"{path} is not a result of this benchmark in format {FORMAT}.")
+        studies = {cell: {int(seed): one for seed, one in rows.items()} for cell, rows in document["studies"].items()}
+        return cls(document["package"], studies)
+
+    def write(self, path: Path) -> None:
+        """Replace the file at once: an interruption leaves the old or the new one."""
+        partial = path.with_name(f"{path.name}.partial")
+        partial.write_text(json.dumps({"format": FORMAT, "package": self.package, "studies": self.studies}))
+        partial.replace(path)
+
+
+def package_digest() -> str:
+    """Digest of the code that is measured; studies of different code are never mixed."""
+    digest = sha256()
+    for path in sorted(Path(dc.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def evaluate(study: GridStudy, rows_per_model: int) -> Measures:
+    """Load, evaluate and recommend with default options, and compare with the truth."""
+    start = time.process_time()
+    try:
+        loaded = dc.load(log=study.log, experiment=study.first_rows(rows_per_model), replay=study.replay)
+        result = dc.evaluate(loaded)
+    except dc.DeconfoundError as error:
+        print(f"refused: {error}", file=sys.stderr, flush=True)
+        return {"refused": 1.0, "seconds": time.process_time() - start}
+    recommended = {one.context_id: one.model for one in result.recommend(study.fresh)}
+    seconds = time.process_time() - start
+    order = [result.models.index(name) for name in study.models]
+    values = {name: getattr(result, name) for name in SOURCES}
+    chosen = {name: [one.ranking()[0]] * len(study.fresh_ids) for name, one in values.items()}
+    chosen["recommended"] = [recommended[name] for name in study.fresh_ids]
+    measures: Measures = {"refused": 0.0, "seconds": seconds}
+    for name, one in values.items():
+        measures |= value_measures(name, one.estimate[order], one.interval(LEVEL)[order], study.value)
+    simultaneous = result.values.interval(LEVEL, simultaneous=True)[order]
+    return measures | {"simultaneous": min(covered(simultaneous, study.value))} | regrets(study, chosen)
+
+
+def covered(interval: FloatArray, truth: FloatArray) -> list[float]:
+    """Per model 1 if the interval contains the truth, else 0."""
+    return [float(low <= value <= high) for (low, high), value in zip(interval, truth, strict=True)]
+
+
+def value_measures(name: str, estimate: FloatArray, interval: FloatArray, truth: FloatArray) -> Measures:
+    """Squared error, coverage and width; a model without rows in the source has no error."""
+    return {
+        f"mse_{name}": float(np.nanmean((estimate - truth) ** 2)),
+        f"covered_{name}": covered(interval, truth),
+        f"width_{name}": float((interval[:, 1] - interval[:, 0]).mean()),
+    }
+
+
+def regrets(study: GridStudy, chosen: Mapping[str, Sequence[str]]) -> Measures:
+    """Mean loss on the fresh contexts against the best model of each, and against the model with the highest value."""
+    code = {name: at for at, name in enumerate(study.models)}
+    q, rows = study.fresh_q, np.arange(len(study.fresh_ids))
+    best, single = q.max(axis=1), q[:, int(study.value.argmax())]
+    measures: Measures = {"regret_best_single": float((best - single).mean())}
+    for name, models in chosen.items():
+        reached = q[rows, [code[model] for model in models]]
+        measures[f"regret_{name}"] = float((best - reached).mean())
+        measures[f"net_{name}"] = float((single - reached).mean())
+    return measures
+
+
+def cell_name(grid: str, rows_per_model: int) -> str:
+    return f"{grid}, {rows_per_model} rows"
+
+
+def jackknife(statistic: Callable[[Sequence[int]], float], count: int) -> tuple[float, float]:
+    """A statistic of studies and its standard error; for a mean, the usual one."""
+    every = list(range(count))
+    if count < 2:
+        return statistic(every), float("nan")
+    without = np.array([statistic(every[:at] + every[at + 1 :]) for at in every])
+    return statistic(every), float(np.sqrt((count - 1) * without.var()))
+
+
+def column_values(column: Column, rows: Sequence[Measures]) -> FloatArray:
+    return np.array([row[column.measure] for row in rows], dtype=np.float64)
+
+
+def shown(number: float, error: float, column: Column, sign: str = "") -> str:
+    scale, digits = (100.0, 1) if column.percent else (1.0, 4)
+    return f"{scale * number:{sign}.{digits}f} ± {scale * error:.{digits}f}"
+
+
+def markdown(title: str, rows: Sequence[Sequence[str]]) -> str:
+    head, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([f"## {title}\n", head, "|---" * len(rows[0]) + "|", *body, ""])
+
+
+def summary_table(title: str, studies: Studies) -> str:
+    """One row per cell."""
+    table = [["grid, experiment rows per model", "studies", *(column.heading for column in TABLES[title])]]
+    for cell, by_seed in studies.items():
+        rows = [row for row in by_seed.values() if not row["refused"]]
+        cells = []
+        for column in TABLES[title] if rows else ():
+            data = column_values(column, rows)
+            cells.append(shown(*jackknife(lambda at, c=column, d=data: c.statistic(d[at]), len(rows)), column))
+        table.append([cell, str(len(rows)), *cells])
+    return markdown(title, table)
+
+
+def comparison_table(title: str, before: Studies, after: Studies) -> str:
+    """Both versions on the studies that both answered, and the change with its standard error, paired by seed."""
+    table = [["grid, experiment rows per model", "measure", "studies", "before", "after", "change"]]
+    for cell in [cell for cell in after if cell in before]:
+        answered = [{s for s, row in side[cell].items() if not row["refused"]} for side in (before, after)]
+        seeds = sorted(answered[0] & answered[1])
+        for column in TABLES[title] if seeds else ():
+            old, new = (column_values(column, [side[cell][s] for s in seeds]) for side in (before, after))
+            change = jackknife(lambda at, c=column, o=old, n=new: c.statistic(n[at]) - c.statistic(o[at]), len(seeds))
+            mark = " *" if abs(change[0]) > NOTABLE_Z * change[1] else ""
+            numbers = [
+                shown(*jackknife(lambda at, c=column, d=data: c.statistic(d[at]), len(seeds)), column)
+                for data in (old, new)
+            ]
+            table.append([cell, column.heading, str(len(seeds)), *numbers, shown(*change, column, "+") + mark])
+    return markdown(title, table)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA, help=f"folder of the grids (default {DATA})")
+    parser.add_argument("--grids", type=grid_list, default=list(PLANS), help=f"of {','.join(PLANS)}; default all")
+    parser.add_argument("--seeds", type=seed_range, default=range(3000, 3030), help="A-B; empty for no new studies")
+    parser.add_argument("--export", type=Path, help="draw the studies into this folder and stop")
+    parser.add_argument("--studies", type=Path, help="read the studies from a folder of --export")
+    parser.add_argument("--out", type=Path, help="file of measures; continued if it exists")
+    parser.add_argument("--compare", type=Path, help="measures of another version, shown as before")
+    return parser.parse_args(arguments)
+
+
+def grid_list(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in PLANS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no grid {unknown[0]}; there are {', '.join(PLANS)}")
+    return names
+
+
+def seed_range(text: str) -> range:
+    first, _, last = text.partition("-")
+    try:
+        return range(int(first), int(last or first) + 1) if text else range(0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a range of seeds such as 3000-3029") from None
+
+
+def study_source(given: argparse.Namespace) -> Callable[[str, int], GridStudy]:
+    """Where studies come from: stored ones, or the laboratory."""
+    if given.studies is not None:
+        return lambda grid, seed: read_study(given.studies / grid / str(seed))
+    prepared = cache(lambda grid: prepare_grid(given.data / grid))
+    return lambda grid, seed: prepared(grid).draw(seed)
+
+
+def missing_source(given: argparse.Namespace) -> str:
+    """What is absent, in one sentence; empty if nothing is."""
+    if given.studies is not None:
+        paths = [given.studies / grid / str(seed) / TRUTH for seed in given.seeds for grid in given.grids]
+        return next((f"{path.parent} is absent. Draw it with --export." for path in paths if not path.exists()), "")
+    absent = [given.data / grid for grid in given.grids if given.seeds and not (given.data / grid).is_dir()]
+    return f"{absent[0]} is absent. Pass the folder of the grids with --data." if absent else ""
+
+
+def run(given: argparse.Namespace, results: Results) -> None:
+    """Evaluate what is not stored yet; the grids take turns, so that early tables cover all of them."""
+    source = study_source(given)
+    for seed in given.seeds:
+        for grid in given.grids:
+            for rows in ROWS_PER_MODEL:
+                by_seed = results.studies.setdefault(cell_name(grid, rows), {})
+                if seed not in by_seed:
+                    by_seed[seed] = evaluate(source(grid, seed), rows)
+                    if given.out is not None:
+                        results.write(given.out)
+        print(f"seed {seed} is finished", file=sys.stderr, flush=True)
+
+
+def stored_results(given: argparse.Namespace) -> Results:
+    if given.out is None or not given.out.exists():
+        return Results(package_digest())
+    results = Results.read(given.out)
+    if given.seeds and results.package != package_digest():
+        raise SystemExit(f"{given.out} was computed with another version of the package; choose another file.")
+    return results
+
+
+def report(results: Results, compare: Path | None) -> None:
+    seconds = [float(str(row["seconds"])) for rows in results.studies.values() for row in rows.values()]
+    refused = sum(bool(row["refused"]) for rows in results.studies.values() for row in rows.values())
+    print(f"# Real grids\n\nPackage {results.package}. {len(seconds)} evaluations, {refused} refused,", end=" ")
+    print(f"{np.mean(seconds):.1f} processor seconds each. ± is one standard error over studies.\n")
+    for title in TABLES:
+        print(summary_table(title, results.studies))
+    if compare is not None:
+        print(f"# Before and after\n\nPaired by seed; * marks a change of more than {NOTABLE_Z:g} standard errors.\n")
+        for title in TABLES:
+            print(comparison_table(title, Results.read(compare).studies, results.studies))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = parse(arguments)
+    problem = missing_source(given)
+    if problem:
+        print(problem, file=sys.stderr)
+        return 2
+    if given.export is not None:
+        source = study_source(given)
+        for grid in given.grids:
+            for seed in given.seeds:
+                write_study(source(grid, seed), given.export / grid / str(seed))
+        return 0
+    results = stored_results(given)
+    run(given, results)
+    if results.studies:
+        report(results, given.compare)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
