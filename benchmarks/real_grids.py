@@ -15,9 +15,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,15 @@ import deconfound as dc
 from benchmarks.real_grids_studies import (
     PLANS,
     ROWS_PER_MODEL,
-    TRUTH,
     FloatArray,
     GridStudy,
-    prepare_grid,
-    read_study,
+    Measures,
+    absent_source,
+    covered,
+    regrets,
+    study_folder,
+    study_source,
+    value_measures,
     write_study,
 )
 
@@ -41,7 +44,6 @@ LEVEL = 0.95
 NOTABLE_Z = 2.0  # changes of more than this number of standard errors are marked
 DATA = Path("../shared/data")
 SOURCES = ("values", "direct", "experiment", "raw_log")
-Measures = dict[str, float | list[float]]
 Studies = dict[str, dict[int, Measures]]  # cell -> seed -> measures
 
 
@@ -68,7 +70,10 @@ def worst_model(rows: FloatArray) -> float:
     return float(rows.mean(axis=0).min())
 
 
-CHOICES = {"values": "values' first", "direct": "direct's first", "experiment": "experiment's first"} | {
+CHOICES = {  # the first model of four sources, and one model per context
+    "values": "values' first",
+    "direct": "direct's first",
+    "experiment": "experiment's first",
     "raw_log": "log's first",
     "recommended": "recommended",
 }
@@ -104,6 +109,7 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> Results:
+        """The results that ``write`` stored."""
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document.get("format") != FORMAT:
             raise SystemExit(f"{path} is not a result of this benchmark in format {FORMAT}.")
@@ -147,44 +153,22 @@ def evaluate(study: GridStudy, rows_per_model: int) -> Measures:
     return measures | {"simultaneous": min(covered(simultaneous, study.value))} | regrets(study, chosen)
 
 
-def covered(interval: FloatArray, truth: FloatArray) -> list[float]:
-    """Per model 1 if the interval contains the truth, else 0."""
-    return [float(low <= value <= high) for (low, high), value in zip(interval, truth, strict=True)]
-
-
-def value_measures(name: str, estimate: FloatArray, interval: FloatArray, truth: FloatArray) -> Measures:
-    """Squared error, coverage and width; a model without rows in the source has no error."""
-    return {
-        f"mse_{name}": float(np.nanmean((estimate - truth) ** 2)),
-        f"covered_{name}": covered(interval, truth),
-        f"width_{name}": float((interval[:, 1] - interval[:, 0]).mean()),
-    }
-
-
-def regrets(study: GridStudy, chosen: Mapping[str, Sequence[str]]) -> Measures:
-    """Mean loss on the fresh contexts against the best model of each, and against the model with the highest value."""
-    code = {name: at for at, name in enumerate(study.models)}
-    q, rows = study.fresh_q, np.arange(len(study.fresh_ids))
-    best, single = q.max(axis=1), q[:, int(study.value.argmax())]
-    measures: Measures = {"regret_best_single": float((best - single).mean())}
-    for name, models in chosen.items():
-        reached = q[rows, [code[model] for model in models]]
-        measures[f"regret_{name}"] = float((best - reached).mean())
-        measures[f"net_{name}"] = float((single - reached).mean())
-    return measures
-
-
-def cell_name(grid: str, rows_per_model: int) -> str:
-    return f"{grid}, {rows_per_model} rows"
-
-
-def jackknife(statistic: Callable[[Sequence[int]], float], count: int) -> tuple[float, float]:
-    """A statistic of studies and its standard error; for a mean, the usual one."""
-    every = list(range(count))
+def jackknife(statistic: Callable[..., float], *tables: FloatArray) -> tuple[float, float]:
+    """A statistic of tables with one row per study, and its standard error; for a mean, the usual one."""
+    count, estimate = len(tables[0]), statistic(*tables)
     if count < 2:
-        return statistic(every), float("nan")
-    without = np.array([statistic(every[:at] + every[at + 1 :]) for at in every])
-    return statistic(every), float(np.sqrt((count - 1) * without.var()))
+        return estimate, float("nan")
+    without = [statistic(*(np.delete(table, at, axis=0) for table in tables)) for at in range(count)]
+    return estimate, float(np.sqrt((count - 1) * np.var(without)))
+
+
+def change(column: Column, before: FloatArray, after: FloatArray) -> tuple[float, float]:
+    """The change of a statistic, with a standard error paired by study."""
+
+    def statistic(old: FloatArray, new: FloatArray) -> float:
+        return column.statistic(new) - column.statistic(old)
+
+    return jackknife(statistic, before, after)
 
 
 def column_values(column: Column, rows: Sequence[Measures]) -> FloatArray:
@@ -206,11 +190,9 @@ def summary_table(title: str, studies: Studies) -> str:
     table = [["grid, experiment rows per model", "studies", *(column.heading for column in TABLES[title])]]
     for cell, by_seed in studies.items():
         rows = [row for row in by_seed.values() if not row["refused"]]
-        cells = []
-        for column in TABLES[title] if rows else ():
-            data = column_values(column, rows)
-            cells.append(shown(*jackknife(lambda at, c=column, d=data: c.statistic(d[at]), len(rows)), column))
-        table.append([cell, str(len(rows)), *cells])
+        columns = TABLES[title] if rows else ()
+        numbers = [shown(*jackknife(one.statistic, column_values(one, rows)), one) for one in columns]
+        table.append([cell, str(len(rows)), *numbers])
     return markdown(title, table)
 
 
@@ -218,17 +200,14 @@ def comparison_table(title: str, before: Studies, after: Studies) -> str:
     """Both versions on the studies that both answered, and the change with its standard error, paired by seed."""
     table = [["grid, experiment rows per model", "measure", "studies", "before", "after", "change"]]
     for cell in [cell for cell in after if cell in before]:
-        answered = [{s for s, row in side[cell].items() if not row["refused"]} for side in (before, after)]
+        answered = [{seed for seed, row in side[cell].items() if not row["refused"]} for side in (before, after)]
         seeds = sorted(answered[0] & answered[1])
         for column in TABLES[title] if seeds else ():
-            old, new = (column_values(column, [side[cell][s] for s in seeds]) for side in (before, after))
-            change = jackknife(lambda at, c=column, o=old, n=new: c.statistic(n[at]) - c.statistic(o[at]), len(seeds))
-            mark = " *" if abs(change[0]) > NOTABLE_Z * change[1] else ""
-            numbers = [
-                shown(*jackknife(lambda at, c=column, d=data: c.statistic(d[at]), len(seeds)), column)
-                for data in (old, new)
-            ]
-            table.append([cell, column.heading, str(len(seeds)), *numbers, shown(*change, column, "+") + mark])
+            sides = [column_values(column, [side[cell][seed] for seed in seeds]) for side in (before, after)]
+            numbers = [shown(*jackknife(column.statistic, side), column) for side in sides]
+            moved, error = change(column, *sides)
+            mark = " *" if abs(moved) > NOTABLE_Z * error else ""
+            table.append([cell, column.heading, str(len(seeds)), *numbers, shown(moved, error, column, "+") + mark])
     return markdown(title, table)
 
 
@@ -260,30 +239,13 @@ def seed_range(text: str) -> range:
         raise argparse.ArgumentTypeError(f"{text} is not a range of seeds such as 3000-3029") from None
 
 
-def study_source(given: argparse.Namespace) -> Callable[[str, int], GridStudy]:
-    """Where studies come from: stored ones, or the laboratory."""
-    if given.studies is not None:
-        return lambda grid, seed: read_study(given.studies / grid / str(seed))
-    prepared = cache(lambda grid: prepare_grid(given.data / grid))
-    return lambda grid, seed: prepared(grid).draw(seed)
-
-
-def missing_source(given: argparse.Namespace) -> str:
-    """What is absent, in one sentence; empty if nothing is."""
-    if given.studies is not None:
-        paths = [given.studies / grid / str(seed) / TRUTH for seed in given.seeds for grid in given.grids]
-        return next((f"{path.parent} is absent. Draw it with --export." for path in paths if not path.exists()), "")
-    absent = [given.data / grid for grid in given.grids if given.seeds and not (given.data / grid).is_dir()]
-    return f"{absent[0]} is absent. Pass the folder of the grids with --data." if absent else ""
-
-
 def run(given: argparse.Namespace, results: Results) -> None:
     """Evaluate what is not stored yet; the grids take turns, so that early tables cover all of them."""
-    source = study_source(given)
+    source = study_source(given.data, given.studies)
     for seed in given.seeds:
         for grid in given.grids:
             for rows in ROWS_PER_MODEL:
-                by_seed = results.studies.setdefault(cell_name(grid, rows), {})
+                by_seed = results.studies.setdefault(f"{grid}, {rows} rows", {})
                 if seed not in by_seed:
                     by_seed[seed] = evaluate(source(grid, seed), rows)
                     if given.out is not None:
@@ -315,15 +277,17 @@ def report(results: Results, compare: Path | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = parse(arguments)
-    problem = missing_source(given)
-    if problem:
-        print(problem, file=sys.stderr)
+    absent = absent_source(given.data, given.studies, given.grids, given.seeds)
+    if absent is not None:
+        print(
+            f"{absent} is absent. Pass the grids with --data, or studies of --export with --studies.", file=sys.stderr
+        )
         return 2
     if given.export is not None:
-        source = study_source(given)
+        source = study_source(given.data, given.studies)
         for grid in given.grids:
             for seed in given.seeds:
-                write_study(source(grid, seed), given.export / grid / str(seed))
+                write_study(source(grid, seed), study_folder(given.export, grid, seed))
         return 0
     results = stored_results(given)
     run(given, results)

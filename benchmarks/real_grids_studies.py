@@ -1,4 +1,4 @@
-"""Studies drawn from the real grids as text tables, with the truth of every model; stored and read as Parquet.
+"""Studies drawn from the real grids as text tables, stored as Parquet, and how far an answer is from their truth.
 
 The laboratory draws them: its users, reward maps, router and noise. It is imported only to draw, so that stored studies
 can be evaluated with a version of the package that the laboratory does not fit.
@@ -7,8 +7,9 @@ can be evaluated with a version of the package that the laboratory does not fit.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Measures = dict[str, float | list[float]]
 
 LOG_ROWS = 2_000
 ROWS_PER_MODEL = (5, 20)  # of the experiment, on average
@@ -192,10 +194,54 @@ def write_study(study: GridStudy, folder: Path) -> None:
 def read_study(folder: Path) -> GridStudy:
     """The study that ``write_study`` stored."""
     truth: dict[str, Any] = json.loads((folder / TRUTH).read_text(encoding="utf-8"))
-    return GridStudy(
-        tuple(truth["models"]),
-        *(pq.read_table(folder / f"{name}.parquet") for name in TABLES),
-        value=np.array(truth["value"]),
-        fresh_ids=tuple(truth["fresh_ids"]),
-        fresh_q=np.array(truth["fresh_q"]),
-    )
+    log, experiment, replay, fresh = (pq.read_table(folder / f"{name}.parquet") for name in TABLES)
+    value, q = np.array(truth["value"]), np.array(truth["fresh_q"])
+    return GridStudy(tuple(truth["models"]), log, experiment, replay, fresh, value, tuple(truth["fresh_ids"]), q)
+
+
+def study_source(data: Path, stored: Path | None) -> Callable[[str, int], GridStudy]:
+    """A study by grid and seed: stored, or else drawn by the laboratory."""
+    if stored is not None:
+        return lambda grid, seed: read_study(study_folder(stored, grid, seed))
+    prepared = cache(lambda grid: prepare_grid(data / grid))
+    return lambda grid, seed: prepared(grid).draw(seed)
+
+
+def study_folder(stored: Path, grid: str, seed: int) -> Path:
+    """The folder of one stored study."""
+    return stored / grid / str(seed)
+
+
+def absent_source(data: Path, stored: Path | None, grids: Sequence[str], seeds: Sequence[int]) -> Path | None:
+    """The first file or folder that ``study_source`` needs and that does not exist."""
+    needed = [data / grid for grid in grids if seeds]
+    if stored is not None:
+        needed = [study_folder(stored, grid, seed) / TRUTH for seed in seeds for grid in grids]
+    return next((path for path in needed if not path.exists()), None)
+
+
+def covered(interval: FloatArray, truth: FloatArray) -> list[float]:
+    """Per model 1 if the interval contains the truth, else 0."""
+    return [float(low <= value <= high) for (low, high), value in zip(interval, truth, strict=True)]
+
+
+def value_measures(name: str, estimate: FloatArray, interval: FloatArray, truth: FloatArray) -> Measures:
+    """Squared error, coverage and width; a model without rows in the source has no error."""
+    return {
+        f"mse_{name}": float(np.nanmean((estimate - truth) ** 2)),
+        f"covered_{name}": covered(interval, truth),
+        f"width_{name}": float((interval[:, 1] - interval[:, 0]).mean()),
+    }
+
+
+def regrets(study: GridStudy, chosen: Mapping[str, Sequence[str]]) -> Measures:
+    """Mean loss on the fresh contexts against the best model of each, and against the model with the highest value."""
+    code = {name: at for at, name in enumerate(study.models)}
+    q, rows = study.fresh_q, np.arange(len(study.fresh_ids))
+    best, single = q.max(axis=1), q[:, int(study.value.argmax())]
+    measures: Measures = {"regret_best_single": float((best - single).mean())}
+    for name, models in chosen.items():
+        reached = q[rows, [code[model] for model in models]]
+        measures[f"regret_{name}"] = float((best - reached).mean())
+        measures[f"net_{name}"] = float((single - reached).mean())
+    return measures
