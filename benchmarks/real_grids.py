@@ -49,25 +49,22 @@ Studies = dict[str, dict[int, Measures]]  # cell -> seed -> measures
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One number of a table: a statistic of one measure over studies."""
+    """One number of a table: the mean of a measure over studies, or its root."""
 
     heading: str
     measure: str
-    statistic: Callable[[FloatArray], float]  # of (studies,) or (studies, models)
+    root: bool = False
     percent: bool = False
+    worst: bool = False  # of the model with the smallest mean; otherwise models are averaged
 
+    def series(self, rows: Sequence[Measures]) -> FloatArray:
+        """One number per study."""
+        data = np.array([row[self.measure] for row in rows], dtype=np.float64).reshape(len(rows), -1)
+        return np.asarray(data[:, data.mean(axis=0).argmin()] if self.worst else data.mean(axis=1))
 
-def mean(rows: FloatArray) -> float:
-    return float(rows.mean())
-
-
-def root_mean(rows: FloatArray) -> float:
-    return float(np.sqrt(rows.mean()))
-
-
-def worst_model(rows: FloatArray) -> float:
-    """The smallest mean of any model."""
-    return float(rows.mean(axis=0).min())
+    def statistic(self, series: FloatArray) -> float:
+        """The number shown, from one number per study."""
+        return float(np.sqrt(series.mean()) if self.root else series.mean())
 
 
 CHOICES = {  # the first model of four sources, and one model per context
@@ -79,23 +76,23 @@ CHOICES = {  # the first model of four sources, and one model per context
 }
 TABLES: dict[str, tuple[Column, ...]] = {
     "Error of the values (RMSE over models and studies)": tuple(
-        Column(name.replace("_", " "), f"mse_{name}", root_mean) for name in SOURCES
+        Column(name.replace("_", " "), f"mse_{name}", root=True) for name in SOURCES
     ),
     "Coverage of 95 % intervals, in percent, and their mean width": (
-        Column("values", "covered_values", mean, percent=True),
-        Column("worst model", "covered_values", worst_model, percent=True),
-        Column("simultaneous", "simultaneous", mean, percent=True),
-        Column("direct", "covered_direct", mean, percent=True),
-        Column("experiment", "covered_experiment", mean, percent=True),
-        Column("width of values", "width_values", mean),
-        Column("width of experiment", "width_experiment", mean),
+        Column("values", "covered_values", percent=True),
+        Column("worst model", "covered_values", percent=True, worst=True),
+        Column("simultaneous", "simultaneous", percent=True),
+        Column("direct", "covered_direct", percent=True),
+        Column("experiment", "covered_experiment", percent=True),
+        Column("width of values", "width_values"),
+        Column("width of experiment", "width_experiment"),
     ),
     "Regret against the best model of each new context": (
-        *(Column(heading, f"regret_{name}", mean) for name, heading in CHOICES.items()),
-        Column("best single", "regret_best_single", mean),
+        *(Column(heading, f"regret_{name}") for name, heading in CHOICES.items()),
+        Column("best single", "regret_best_single"),
     ),
     "Regret against the best single model; negative is better than any single model": tuple(
-        Column(heading, f"net_{name}", mean) for name, heading in CHOICES.items()
+        Column(heading, f"net_{name}") for name, heading in CHOICES.items()
     ),
 }
 
@@ -171,10 +168,6 @@ def change(column: Column, before: FloatArray, after: FloatArray) -> tuple[float
     return jackknife(statistic, before, after)
 
 
-def column_values(column: Column, rows: Sequence[Measures]) -> FloatArray:
-    return np.array([row[column.measure] for row in rows], dtype=np.float64)
-
-
 def shown(number: float, error: float, column: Column, sign: str = "") -> str:
     scale, digits = (100.0, 1) if column.percent else (1.0, 4)
     return f"{scale * number:{sign}.{digits}f} ± {scale * error:.{digits}f}"
@@ -191,7 +184,7 @@ def summary_table(title: str, studies: Studies) -> str:
     for cell, by_seed in studies.items():
         rows = [row for row in by_seed.values() if not row["refused"]]
         columns = TABLES[title] if rows else ()
-        numbers = [shown(*jackknife(one.statistic, column_values(one, rows)), one) for one in columns]
+        numbers = [shown(*jackknife(one.statistic, one.series(rows)), one) for one in columns]
         table.append([cell, str(len(rows)), *numbers])
     return markdown(title, table)
 
@@ -203,7 +196,7 @@ def comparison_table(title: str, before: Studies, after: Studies) -> str:
         answered = [{seed for seed, row in side[cell].items() if not row["refused"]} for side in (before, after)]
         seeds = sorted(answered[0] & answered[1])
         for column in TABLES[title] if seeds else ():
-            sides = [column_values(column, [side[cell][seed] for seed in seeds]) for side in (before, after)]
+            sides = [column.series([side[cell][seed] for seed in seeds]) for side in (before, after)]
             numbers = [shown(*jackknife(column.statistic, side), column) for side in sides]
             moved, error = change(column, *sides)
             mark = " *" if abs(moved) > NOTABLE_Z * error else ""

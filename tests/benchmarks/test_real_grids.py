@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import real_grids
 from benchmarks import real_grids_studies as studies
-from benchmarks.real_grids import TABLES, Column, Results, change, comparison_table, jackknife, mean, root_mean
+from benchmarks.real_grids import TABLES, Column, Results, change, comparison_table, jackknife
 from benchmarks.real_grids_studies import (
     LOG_ROWS,
     PLANS,
@@ -130,13 +130,19 @@ def test_errors_skip_a_model_without_rows():
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():
     rows = np.random.default_rng(0).normal(size=30)
-    assert jackknife(mean, rows) == pytest.approx((rows.mean(), rows.std(ddof=1) / np.sqrt(30)))
-    assert jackknife(root_mean, rows**2)[0] == pytest.approx(np.sqrt((rows**2).mean()))
+    assert jackknife(Column("x", "x").statistic, rows) == pytest.approx((rows.mean(), rows.std(ddof=1) / np.sqrt(30)))
+    assert jackknife(Column("x", "x", root=True).statistic, rows**2)[0] == pytest.approx(np.sqrt((rows**2).mean()))
+
+
+def test_the_worst_model_is_that_with_the_smallest_mean():
+    rows: list[studies.Measures] = [{"x": [1.0, 0.0, 1.0]}, {"x": [0.0, 0.0, 1.0]}, {"x": [1.0, 1.0, 1.0]}]
+    assert Column("x", "x", worst=True).series(rows).tolist() == [0.0, 0.0, 1.0]
+    assert Column("x", "x").series(rows) == pytest.approx([2 / 3, 1 / 3, 1.0])
 
 
 def test_a_change_is_paired():
     rows = np.random.default_rng(0).normal(size=30)
-    assert change(Column("x", "x", mean), rows, rows + 0.5) == pytest.approx((0.5, 0.0))
+    assert change(Column("x", "x"), rows, rows + 0.5) == pytest.approx((0.5, 0.0))
 
 
 def test_a_comparison_uses_the_seeds_that_both_versions_answered():
