@@ -18,7 +18,7 @@ from deconfound.progress import no_progress
 from deconfound.reward import Auto, Family
 from deconfound.value import ScoredExperiment, Values
 from deconfound.value.efficient import efficient
-from deconfound.value_methods import all_propensities, estimate_values
+from deconfound.value_methods import all_propensities, estimate_values, score_experiment
 from tests.support.results import demo_result, prepared_demo, small_demo
 from tests.support.short_answers import answer_result, answer_study
 
@@ -28,7 +28,7 @@ VARYING = np.where(np.arange(ROWS)[:, None] % 2 == 0, [0.6, 0.2, 0.2], [0.2, 0.3
 def cross_fitted(study: dc.Study) -> tuple[dc.PreparedStudy, CrossFit[Family], ScoredExperiment]:
     prepared = dc.prepare(study)
     fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
-    return prepared, fitted, prepared._score(fitted)
+    return prepared, fitted, score_experiment(prepared.arrays, fitted)
 
 
 def same_values(one: Values, other: Values) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from deconfound.value.efficient import efficient
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.output_overlap import OutputOverlap, propensities_by_model
 
+F = TypeVar("F", bound=Family)
 Method: TypeAlias = Literal["doubly robust", "efficient", "paper", "direct"]
 PAPER = "paper"
 MIN_SHARED_ROWS = 0.1  # of the experiment; with fewer, efficient values can hardly be 5 % narrower
@@ -55,9 +56,7 @@ class SharedOutputs:
         return cls(probability, propensities, overlap)
 
 
-def score_experiment(
-    arrays: StudyArrays, fitted: CrossFit[Family], weight: FloatArray | None = None
-) -> ScoredExperiment:
+def score_experiment(arrays: StudyArrays, fitted: CrossFit[F], weight: FloatArray | None = None) -> ScoredExperiment:
     """The experiment's rows with their out-of-fold rewards."""
     rows = arrays.experiment
     return ScoredExperiment.from_arrays(
