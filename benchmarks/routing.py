@@ -232,7 +232,7 @@ def count(rows: Sequence[Recommendation], q_true: FloatArray) -> tuple[float, fl
     """Sums over contexts: clear, clear and wrong, stated error where clear, true regret, its bound."""
     chosen = np.array([MODELS.index(row.model) for row in rows])
     clear = np.array([row.verdict == "clear" for row in rows])
-    error = np.array([row.error_probability for row in rows])
+    error = np.array([row.error_probability_bound for row in rows])
     wrong = chosen != q_true.argmax(axis=1)
     regret = q_true.max(axis=1) - q_true[np.arange(len(q_true)), chosen]
     bound = sum(row.expected_regret_bound for row in rows)

@@ -236,6 +236,20 @@ def test_users_of_the_log_widen_the_intervals_of_its_bias(demo):
     assert (np.array(widths[0]) > widths[1]).all()
 
 
+def test_contexts_without_every_model_are_left_out_and_change_no_other_recommendation(demo, result):
+    """Three replay rows are missing; their contexts are in the experiment."""
+    gaps = list(range(0, 90, 30))
+    replay = demo.replay.take([row for row in range(demo.replay.num_rows) if row not in gaps])
+    tables = {"log": demo.log, "experiment": demo.experiment, "replay": replay}
+    partial = dc.evaluate(dc.load(**tables, incomplete="drop"))
+    lacking = {demo.replay["context_id"][row].as_py() for row in gaps}
+    assert lacking.isdisjoint(row.context_id for row in partial.recommendations)
+    assert len(partial.recommendations) == len(result.recommendations) - len(lacking)
+    assert np.isfinite([(row.q, row.margin) for row in partial.recommendations]).all()
+    assert np.isfinite(partial.policy.calibration.mean_q).all()
+    assert partial.recommendations[0].model == partial.values.ranking()[0]
+
+
 # Contexts beyond the experiment
 
 

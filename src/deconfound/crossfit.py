@@ -18,7 +18,7 @@ from deconfound.tune import Tuned, Validation, tune_subsets
 F = TypeVar("F", bound=Family)
 
 BOOTSTRAP_REFITS = 20
-"""Default number of bootstrap refits behind direct values, recommendations and attribution."""
+"""Default number of bootstrap refits behind recommendations and attribution."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,8 @@ def prepare(
 ) -> PreparedStudy:
     """Compute the features of a study and check its assumptions, once for all families to be evaluated on it."""
     check_level(level)
+    if not isinstance(study, Study):
+        raise UsageError(f"study must be a Study from dc.load, not {type(study).__name__}.")
     cost = None if options.cost is None else costs_by_model(study, options.cost)
     require_rows(_rows_per_model(study.experiment, study), study.experiment.source)
     if options.extra_contexts:

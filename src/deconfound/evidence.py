@@ -9,6 +9,7 @@ from deconfound.formatting import format_percent, pluralize
 from deconfound.value import MIN_ROWS_PER_MODEL, Values
 
 MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
+MIN_COMPARED_MODELS = 2  # with rows in the experiment
 MAX_USEFUL_WIDTH = 0.8  # of the narrowest interval; wider ones exclude next to nothing on a scale from 0 to 1
 NEEDED = (
     "Values within ±0.1 need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
@@ -22,6 +23,11 @@ def require_rows(rows_per_model: Sequence[int], source: str) -> None:
         raise EvidenceError(
             f"{source}: no model has {MIN_ROWS_PER_MODEL} or more rows, so no value can be estimated. "
             "Randomize more contexts."
+        )
+    if sum(rows >= MIN_ROWS_PER_MODEL for rows in rows_per_model) < MIN_COMPARED_MODELS:
+        raise EvidenceError(
+            f"{source}: only one model has {MIN_ROWS_PER_MODEL} or more rows, so models cannot be compared. "
+            "Draw every model at random in the experiment."
         )
     total = sum(rows_per_model)
     if total < MIN_EXPERIMENT_ROWS:

@@ -111,7 +111,7 @@ def test_error_probability_and_regret_bound_equal_a_naive_loop():
             if MODELS[a] == row.runner_up:
                 half = stats.t.ppf(0.95, 3) * error
                 assert (row.margin, row.margin_high) == pytest.approx((difference, min(difference + half, 1.0)))
-        assert row.error_probability == pytest.approx(min(total, 1.0))
+        assert row.error_probability_bound == pytest.approx(min(total, 1.0))
         assert row.expected_regret_bound == pytest.approx(regret)
         assert row.verdict == ("clear" if total <= 0.1 else "cannot tell")
 

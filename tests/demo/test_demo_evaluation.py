@@ -52,7 +52,10 @@ def test_the_numbers_of_the_demo_do_not_move(evaluated):
     first = result.recommendations[: len(PINNED["recommendations"])]
     for row, pinned in zip(first, PINNED["recommendations"], strict=True):
         assert row.context_id == pinned["context_id"]
-        close([row.q, row.margin, row.error_probability], [pinned[n] for n in ("q", "margin", "error_probability")])
+        close(
+            [row.q, row.margin, row.error_probability_bound],
+            [pinned[n] for n in ("q", "margin", "error_probability_bound")],
+        )
 
 
 def close(actual: object, expected: object) -> None:

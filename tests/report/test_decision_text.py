@@ -58,11 +58,16 @@ def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
 
 
 def test_a_biased_log_may_still_rank_the_best_model_first():
-    biased = replace(BIAS, verdict="biased", underrated=(), best_set=("maple",))
+    biased = replace(BIAS, verdict="biased", underrated=(), best_set=("cedar", "maple"))
     assert log_bias_text(biased) == (
         'The log overrates maple. The model it ranks first, "maple", may still be the best. '
         "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
+
+
+def test_a_log_that_ranks_the_same_model_first_is_said_to():
+    same = replace(BIAS, verdict="biased", best_set=("maple", "cedar"))
+    assert 'The model it ranks first, "maple", is also first here.' in log_bias_text(same)
 
 
 def test_no_detected_bias_comes_with_its_bound():
@@ -90,8 +95,12 @@ def test_each_routing_verdict_has_its_sentence():
     )
     inconclusive = replace(ROUTING, verdict="cannot tell")
     assert routing_text(inconclusive) == (
-        'No evidence that routing pays: its gain over always using "cedar" lies between +0.010 and +0.090 '
-        "(95 % confidence)."
+        'Routing may pay: it gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090), but not '
+        "significantly over every single model."
+    )
+    assert routing_text(replace(inconclusive, gain_low=-0.01)) == (
+        'No evidence that routing by these recommendations pays: their gain over always using "cedar" lies between '
+        "-0.010 and +0.090 (95 % confidence)."
     )
     for few in (replace(inconclusive, on_policy_rows=1), replace(inconclusive, on_policy_rows=1, gain=np.nan)):
         assert routing_text(few) == (

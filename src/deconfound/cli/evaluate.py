@@ -65,7 +65,7 @@ def add_command(commands: Commands) -> None:
         type=int,
         default=REFITS,
         metavar="N",
-        help=f"bootstrap refits behind direct intervals, recommendations and attribution (default {REFITS})",
+        help=f"bootstrap refits behind recommendations and attribution (default {REFITS})",
     )
     parser.add_argument("--level", type=float, default=0.95, help="confidence level of the intervals (default 0.95)")
     parser.add_argument("--seed", type=int, default=0, help="of folds, bootstrap and permutations (default 0)")

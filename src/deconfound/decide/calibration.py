@@ -68,8 +68,9 @@ def fit_calibration(
     """
     fit = SlopeFit.from_experiment(data, data.q.mean(axis=0))
     q = reward.mean_by_cell(replay)
-    mean_q = np.average(q, axis=0, weights=context_weight)
-    between_contexts = (q - q.mean(axis=1, keepdims=True)).var(axis=0)
+    whole = ~np.isnan(q).any(axis=1)  # contexts with every model
+    mean_q = np.average(q[whole], axis=0, weights=None if context_weight is None else context_weight[whole])
+    between_contexts = (q - q.mean(axis=1, keepdims=True))[whole].var(axis=0)
     compared = np.flatnonzero(data.compared)
     group = None if noise_group is None else noise_group[compared]
     return Calibration(

@@ -30,8 +30,8 @@ class Recommendation:
     """Best model of one context by calibrated value; with slope 0 this is the model that is best on average.
 
     ``q`` is its calibrated value, ``margin`` the difference from the runner-up, net of cost. The verdict is "clear"
-    where ``error_probability`` is at most 1 - level: on average at most that share of clear contexts has another best
-    model.
+    where ``error_probability_bound`` is at most 1 - level: on average at most that share of clear contexts has another
+    best model.
     """
 
     context_id: str
@@ -44,7 +44,7 @@ class Recommendation:
     margin_low: float
     margin_high: float
     verdict: RecommendationVerdict
-    error_probability: float = 1.0  # that any other model is better on this context
+    error_probability_bound: float = 1.0  # upper bound of the probability that any other model is better here
     expected_regret_bound: float = 1.0  # upper bound of the expected loss against the best model of this context
 
 
@@ -61,31 +61,33 @@ class Policy:
     cost: FloatArray | None = None  # (k,) in outcome units; recommendations are by q - cost
 
     def recommend(self, replay: ReplayArrays, level: float) -> tuple[Recommendation, ...]:
-        """The best model of each replayed context; each verdict is independent of the other contexts.
+        """The best model of each context that was replayed by all models; no verdict depends on other contexts.
 
         A family that is not fitted on the experiment has no refits; all its verdicts are "cannot tell".
         """
         check_level(level)
         rows = replay.rows(self.surface_share)
         q = self.reward.mean_by_cell(rows)
-        refits = [fit.mean_by_cell(rows) for fit in self.bootstrap_fits]
+        whole = np.flatnonzero(~np.isnan(q).any(axis=1))
+        refits = [fit.mean_by_cell(rows)[whole] for fit in self.bootstrap_fits]
         calibration = self.calibration or Calibration.identity(len(self.models))
         cost = cost_vector(self.models, self.cost)
-        contrasts = _ContextContrasts.estimate(q, refits, rows.draw_counts(), self.covariance, calibration, cost)
-        return tuple(self._recommendation(replay.contexts[i], contrasts, i, level) for i in range(len(replay.contexts)))
+        draws = rows.draw_counts()[whole]
+        contrasts = _ContextContrasts.estimate(q[whole], refits, draws, self.covariance, calibration, cost)
+        return tuple(self._recommendation(replay.contexts[i], contrasts, at, level) for at, i in enumerate(whole))
 
     def achievable_gain_bound(self, replay: ReplayArrays, level: float) -> float:
         """Upper bound of what any policy could gain over always using one model on the replayed contexts."""
         calibration = self.calibration or Calibration.identity(len(self.models))
         q, cost = self.reward.mean_by_cell(replay.rows(self.surface_share)), cost_vector(self.models, self.cost)
-        return achievable_gain_bound(q, self.covariance, calibration, cost, level)
+        return achievable_gain_bound(q[~np.isnan(q).any(axis=1)], self.covariance, calibration, cost, level)
 
     def _recommendation(
         self, context_id: str, contrasts: _ContextContrasts, context: int, level: float
     ) -> Recommendation:
         best, runner_up = contrasts.best[context], contrasts.runner_up[context]
         margin = float(contrasts.difference[context, runner_up])
-        error_probability = float(contrasts.error_probability[context])
+        error_probability_bound = float(contrasts.error_probability_bound[context])
         margin_half_width = _half_width(
             contrasts.standard_error[context, runner_up], contrasts.df[context, runner_up], level
         )
@@ -101,8 +103,8 @@ class Policy:
             margin=margin,
             margin_low=max(margin - margin_half_width, min(-1.0, margin)),
             margin_high=min(margin + margin_half_width, max(1.0, margin)),
-            verdict="clear" if error_probability <= 1 - level else "cannot tell",
-            error_probability=error_probability,
+            verdict="clear" if error_probability_bound <= 1 - level else "cannot tell",
+            error_probability_bound=error_probability_bound,
             expected_regret_bound=float(contrasts.expected_regret_bound[context]),
         )
 
@@ -118,7 +120,7 @@ class _ContextContrasts:
     value: FloatArray  # (n,) calibrated q of the best model, in [0, 1]
     value_standard_error: FloatArray  # (n,)
     df: FloatArray  # (n, k)
-    error_probability: FloatArray  # (n,)
+    error_probability_bound: FloatArray  # (n,)
     expected_regret_bound: FloatArray  # (n,)
 
     @classmethod
@@ -162,7 +164,7 @@ class _ContextContrasts:
                 value_variance(best, deviation, refits, draw_variance, covariance, calibration)
             ),
             df=df,
-            error_probability=_error_probability(difference, standard_error, df, rival),
+            error_probability_bound=_error_probability_bound(difference, standard_error, df, rival),
             expected_regret_bound=np.minimum(_expected_regret(difference, standard_error, rival), max_regret),
         )
 
@@ -238,7 +240,7 @@ def _half_width(standard_error: float, df: float, level: float) -> float:
     return float(stdtrit(df, 0.5 + level / 2) * standard_error)
 
 
-def _error_probability(
+def _error_probability_bound(
     difference: FloatArray, standard_error: FloatArray, df: FloatArray, rival: NDArray[np.bool_]
 ) -> FloatArray:
     """Upper bound (n,) of the probability that any rival is better: the sum over rivals (Bonferroni)."""

@@ -33,11 +33,18 @@ def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[s
     if log_bias.verdict == "biased":
         return [
             f"The log {errors}.",
-            f"The model it ranks first, {quote(first)}, may still be the best{before_cost}.",
+            _first_of_the_log(log_bias, before_cost),
             size,
         ]
     ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model{before_cost}."
     return [ranking, *([f"The log {errors}."] if errors else []), size]
+
+
+def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
+    first = quote(log_bias.log_best_model)
+    if log_bias.best_set[0] == log_bias.log_best_model:
+        return f"The model it ranks first, {first}, is also first here{before_cost}."
+    return f"The model it ranks first, {first}, may still be the best{before_cost}."
 
 
 def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
@@ -59,7 +66,12 @@ def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
     if routing.on_policy_rows < MIN_ROWS_PER_MODEL:
         rows = pluralize(routing.on_policy_rows, "experiment row")
         return f"No evidence on routing: {rows} used the model that routing would choose. Randomize more contexts."
+    if routing.gain_low > 0:
+        return (
+            f"Routing may pay: it gains {gain} over always using {best} ({level} interval {low} to {high}), but not "
+            "significantly over every single model."
+        )
     return (
-        f"No evidence that routing pays: its gain over always using {best} lies between {low} and {high} "
-        f"({level} confidence)."
+        f"No evidence that routing by these recommendations pays: their gain over always using {best} lies between "
+        f"{low} and {high} ({level} confidence)."
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from deconfound.formatting import escape_control_characters, format_percent, join_names
 from deconfound.report.exclusion_text import ASSUMPTION, REASONS
+from deconfound.report.scale import UNIT, Scale
 from deconfound.report.wording import format_raw_p_value
 from deconfound.result import Result
 from deconfound.value.efficient import ExclusionTest
@@ -37,7 +38,7 @@ def _fallback_line(summary: EfficientSummary) -> str:
     return "" if summary.obstacle is None else f"Values are doubly robust, not efficient: {REASONS[summary.obstacle]}."
 
 
-def efficient_detail_lines(summary: EfficientSummary | None) -> list[str]:
+def efficient_detail_lines(summary: EfficientSummary | None, scale: Scale = UNIT) -> list[str]:
     """Overlap, test, estimated bias and widening, for specialists."""
     if summary is None or summary.result is None or summary.overlap is None:
         return []
@@ -47,7 +48,7 @@ def efficient_detail_lines(summary: EfficientSummary | None) -> list[str]:
         f"another model could have written. An output has {overlap.effective_models:.2f} possible authors on average."
     ]
     if result.exclusion.df:
-        lines.append(_test_line(result.exclusion, result.values.models))
+        lines.append(_test_line(result.exclusion, result.values.models, scale))
     if summary.used:
         users = [name for name, uses in zip(result.values.models, result.uses_shared_outputs, strict=True) if uses]
         widening = float(result.widening.max()) - 1
@@ -56,10 +57,10 @@ def efficient_detail_lines(summary: EfficientSummary | None) -> list[str]:
     return lines
 
 
-def _test_line(test: ExclusionTest, models: tuple[str, ...]) -> str:
+def _test_line(test: ExclusionTest, models: tuple[str, ...], scale: Scale) -> str:
     rows = zip(models, test.bias, test.bias_standard_error, strict=True)
     biases = "; ".join(
-        f"{escape_control_characters(name)} {bias:+.3f} ± {error:.3f}"
+        f"{escape_control_characters(name)} {scale.difference(bias, signed=True)} ± {scale.difference(error)}"
         for name, bias, error in rows
         if np.isfinite(bias) and np.isfinite(error)
     )

@@ -85,7 +85,7 @@ def _forest_plot(result: Result) -> str:
     logged = dict(zip(result.models, result.raw_log.estimate - result.values.cost_or_zero, strict=True))
     rows = result.values.table(result.level)
     height, axis = ROW * len(rows) + FOOT, _Axis.from_result(result)
-    marks = [_draw_axis(axis, height)]
+    marks = [_draw_axis(axis, height, "value" if result.values.cost is None else "net value")]
     for place, row in enumerate(rows):
         name, y = str(row["model"]), ROW * place + ROW / 2
         label = escape_control_characters(name)
@@ -131,14 +131,15 @@ class _Axis:
         return [(number, f"{self.scale.low + self.scale.width * number:g}") for number in numbers]
 
 
-def _draw_axis(axis: _Axis, height: int) -> str:
+def _draw_axis(axis: _Axis, height: int, value: str) -> str:
     foot = height - FOOT
     lines = []
     for tick, label in axis.ticks():
         x = axis.to_pixels(tick)
         lines.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{foot}" stroke="var(--line)"/>')
         lines.append(f'<text x="{x:.1f}" y="{foot + 16}" text-anchor="middle">{label}</text>')
-    key = '<tspan fill="var(--mark)">●</tspan> value   <tspan fill="var(--log)">◇</tspan> raw log'
+    key = '<tspan fill="var(--mark)">●</tspan> ' + value
+    key += '   <tspan fill="var(--log)">◇</tspan> raw log'
     lines.append(f'<text x="0" y="{foot + 16}">{key}</text>')
     return "".join(lines)
 

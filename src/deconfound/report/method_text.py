@@ -33,7 +33,7 @@ def method_lines(result: Result) -> list[str]:
         attribution = attribution_paragraph(result.attribution, scale).split("\n")
     sampled = [finding.message for finding in result.findings if finding.check == LONG_LOG]
     tables = [*_table_lines(result), *sampled, *unused_context_lines(result)]
-    values = [_values_line(result), *efficient_detail_lines(result.efficient), ONE_LOOK]
+    values = [_values_line(result), *efficient_detail_lines(result.efficient, scale), ONE_LOOK]
     return [*tables, _reward_line(result), *values, *attribution, _settings_line(result, scale)]
 
 
@@ -73,7 +73,11 @@ def reward_inputs(featurizer: Featurizer) -> str:
 def _values_line(result: Result) -> str:
     method = result.values.method
     if method.startswith("direct"):
-        return "Values: the mean prediction for each model, without correction by the experiment (direct)."
+        return (
+            "Values: the mean prediction for each model, without correction by the experiment (direct). Their "
+            "intervals are those of the corrected values, extended to contain them: only the experiment shows how far "
+            "a prediction is off."
+        )
     if method == PAPER:
         return (
             "Values: the paper's doubly robust formula. The mean of the prediction for each model plus, on its own "
@@ -99,7 +103,7 @@ def _settings_line(result: Result, scale: Scale) -> str:
         text = "text" if result.featurizer.layout.reads_text else "columns"
         components = asdict(result.attribution.variance_components)
         named = {
-            f"SD of {name.replace('_', ' ').replace('text', text)}": scale.width * math.sqrt(size)
+            f"SD of {name.replace('_', ' ').replace(' text', f' {text}')}": scale.width * math.sqrt(size)
             for name, size in components.items()
             if size > 0
         }

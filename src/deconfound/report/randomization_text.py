@@ -48,7 +48,8 @@ def _sample_ratio(details: randomization.SampleRatio, finding: Finding) -> tuple
     observed, declared = (format_percent(pairs[worst][side] / total, 1) for side in (0, 1))
     model = escape_control_characters(details.models[worst])
     return (
-        f"{model} was assigned in {observed} of {rows}; {declared} were declared ({test}). {ROWS_LOST}",
+        f"{model} was assigned in {observed} of {rows}; {declared} were declared, or follow from equal propensities if "
+        f"none are ({test}). {ROWS_LOST}",
         "Look for errors, timeouts, filters and retries, and for wrong propensities; declare the true ones, or repeat "
         "the experiment.",
     )
