@@ -83,7 +83,8 @@ def draw(cell: Cell, rng: np.random.Generator) -> SimulatedStudy:
         prediction, of_draws = rng.random(count), rng.random(len(context))
     q = of_draws.reshape(count, 3, cell.draws).mean(axis=2)
     data = ScoredExperiment.from_arrays(MODELS, q, prediction, model, outcome)
-    return SimulatedStudy(StudyArrays(MODELS, NO_FEATURIZER, log, experiment, replay), data)
+    not_replayed = np.full(len(log.weight), -1)
+    return SimulatedStudy(StudyArrays(MODELS, NO_FEATURIZER, log, experiment, replay, not_replayed), data)
 
 
 def _blocks(x: FloatArray, z: FloatArray) -> FeatureBlocks:

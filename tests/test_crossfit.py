@@ -14,6 +14,7 @@ from deconfound.features.study_arrays import StudyArrays
 from deconfound.progress import no_progress
 from deconfound.reward import Auto, Cvci, ExpOnly, Family, ObsOnly
 from deconfound.surface_share import SURFACE_SHARES, StudyTrainingData
+from tests.support.auto import SOME_VARIANCES
 
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
 
@@ -56,6 +57,32 @@ def test_held_out_outcomes_do_not_influence_what_is_evaluated_on_them(demo: Demo
     np.testing.assert_allclose(predictions[0][0], predictions[1][0], atol=1e-12)
     np.testing.assert_allclose(predictions[0][1], predictions[1][1], atol=1e-12)
     assert not np.allclose(predictions[0][2], predictions[1][2])
+
+
+def test_logged_outcomes_of_a_context_do_not_influence_its_reward_as_an_unseen_one(demo: Demo) -> None:
+    """The log gets the experiment's contexts, too; then the logged outcomes of one of them change.
+
+    Values may use them, since the log is given. Whether a reward generalizes to new contexts, they must not show.
+    """
+    names = [name for name in demo.log.column_names if name in demo.experiment.column_names]
+    shared = demo.experiment.select(names)
+    column, first = names.index("outcome"), shared["context_id"][0].as_py()
+    own = np.array(shared["context_id"].to_pylist()) == first
+    results = []
+    for outcome in (shared["outcome"].to_numpy(), np.where(own, 1.0 - shared["outcome"].to_numpy(), shared["outcome"])):
+        log = pa.concat_tables([demo.log.select(names), shared.set_column(column, "outcome", pa.array(outcome))])
+        study = dc.load(log=log, experiment=demo.experiment, replay=demo.replay)
+        data = StudyTrainingData(StudyArrays.from_study(study, FeatureSpec()))
+        fitted = fit(data, Auto(SOME_VARIANCES))
+        rows = data.study.experiment.context == data.study.replay.contexts.index(first)
+        results.append((fitted.q_unseen[rows], fitted.q[rows]))
+    np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-12)
+    assert np.abs(results[0][1] - results[1][1]).max() > 1e-3
+
+
+def test_a_log_of_other_contexts_needs_no_further_fits(data: StudyTrainingData) -> None:
+    fitted = fit(data, ExpOnly())
+    assert fitted.q_unseen is fitted.q
 
 
 def test_refits_draw_whole_clusters(demo: Demo) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
 from deconfound.progress import Progress
-from deconfound.reward import Attribution, Family, Prepared, RewardFit
+from deconfound.reward import Attribution, Family, Prepared, RewardFit, TrainingData
 from deconfound.surface_share import StudyTrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
 
@@ -39,6 +39,7 @@ class CrossFit(Generic[F]):
     prediction: FloatArray  # (n,) out-of-fold reward of each experiment row's own output
     predictions: FloatArray  # (n, k) of that output, had each model written it
     q_all_contexts: FloatArray  # (contexts, k) mean over the folds' rewards, on every replayed context
+    q_unseen: FloatArray  # (n, k) as ``q``, from rewards that have not seen the row's context in the log either
     bootstrap_fits: tuple[RewardFit, ...]  # refits of the final candidate; none if it ignores the experiment
     bootstrap_rows: tuple[IntArray, ...]  # resampled experiments, as row numbers
     attribution: Attribution | None = None
@@ -65,12 +66,16 @@ def cross_fit(
     fitter = _Fitter(data, family, seed, surface_share, progress)
     *fold_fits, final = fitter.fit([*train_subsets, np.arange(n)])
     progress("scoring replayed outputs", 0.0)
-    scores = _out_of_fold(data, outer_folds, fold_fits or [final] * len(outer_folds))
+    fits = fold_fits or [final] * len(outer_folds)
+    scores = _out_of_fold(data, outer_folds, fits)
+    unseen = [fitter.without_contexts(fold, fit) for fold, fit in zip(outer_folds, fits, strict=True)]
+    is_same = all(one is other for one, other in zip(unseen, fits, strict=True))
+    q_unseen = scores[0] if is_same else _out_of_fold(data, outer_folds, unseen)[0]
     bootstrap_rows = _bootstrap_rows(data.study.experiment.cluster, bootstrap_fits, seed)
     refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
     replay = data.study.replay.rows(final.surface_share)
     attribution = fitter.prepared(final.surface_share).attribution(replay, bootstrap_rows)
-    return CrossFit(final, *scores, refits, tuple(bootstrap_rows), attribution)
+    return CrossFit(final, *scores, q_unseen, refits, tuple(bootstrap_rows), attribution)
 
 
 def _outer_folds(fold_group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:
@@ -133,6 +138,21 @@ class _Fitter(Generic[F]):
             for i, tuned in zip(at_share, self._tune(share, [subsets[i] for i in at_share]), strict=True):
                 fits[i] = FoldFit(share, tuned, self.prepared(share).fit(tuned.estimator, subsets[i]))
         return [fits[i] for i in range(len(subsets))]
+
+    def without_contexts(self, fold: Fold, fit: FoldFit[F]) -> FoldFit[F]:
+        """The fit of a fold without the log's rows on the held-out contexts, with the same hyperparameters.
+
+        A reward that has seen a context in the log knows it better than it will know a new one.
+        """
+        study = self._data.study
+        seen = np.isin(study.log_context, study.experiment.context[fold.held_out])
+        if not seen.any() or seen.all():
+            return fit
+        self._progress("fitting without the log's rows on held-out contexts", 0.0)
+        log, experiment = study.log_rows(fit.surface_share), self._data.at(fit.surface_share).experiment
+        data, estimator = TrainingData(log.take(np.flatnonzero(~seen)), experiment), fit.tuned.estimator
+        train = fold.train if estimator.learns_from_experiment else np.arange(len(experiment))
+        return replace(fit, reward=type(estimator).prepare(data, (estimator,)).fit(estimator, train))
 
     def refit(self, final: FoldFit[F], bootstrap_rows: Sequence[IntArray]) -> tuple[RewardFit, ...]:
         """The final candidate fitted to resampled experiments."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -210,14 +210,15 @@ class PreparedStudy:
         estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
         require_information(estimated.unbiased, rows=len(data.q), level=level)
         values = estimated.decisive
-        policy = self._policy(fitted, values, self._calibration(fitted, data, values))
+        on_new_contexts = replace(data, q=fitted.q_unseen)  # recommendations are for contexts that no log has seen
+        policy = self._policy(fitted, values, self._calibration(fitted, on_new_contexts, values))
         return Result(
             values=self._net(estimated.reported),
             direct=self._net(estimated.direct),
             experiment=self.experiment_only,
             raw_log=self.raw_log,
             recommendations=policy.recommend(arrays.replay, level),
-            routing=self._routing(data, values, policy),
+            routing=self._routing(on_new_contexts, values, policy),
             log_bias=estimate_log_bias(self.raw_log, values, level),
             findings=(*self._findings(family), *exclusion_findings(estimated.efficient)),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),

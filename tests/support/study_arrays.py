@@ -34,4 +34,5 @@ def random_study(
         LogArrays(log, logged, ones, context, model),
         ExperimentArrays(experiment, outcome, model, context, context, ones / 2, context),
         ReplayArrays(replay, tuple("abcdefghijkl"), context, model, 2),
+        np.full(n, -1),
     )

@@ -109,6 +109,7 @@ class StudyArrays:
     log: LogArrays
     experiment: ExperimentArrays
     replay: ReplayArrays
+    log_context: IntArray  # (u,) context of each distinct log row among the replay's; -1 for others
 
     @classmethod
     def from_study(cls, study: Study, features: FeatureSpec) -> StudyArrays:
@@ -117,7 +118,10 @@ class StudyArrays:
         log = LogArrays.from_log(study.log, blocks, (*study.models, *study.uncompared_models))
         replay = ReplayArrays.from_replay(study.replay, study.models, featurizer)
         experiment = ExperimentArrays.from_study(study, featurizer, replay.contexts)
-        return cls(study.models, featurizer, log, experiment, replay)
+        _, in_replay = encode(study.log.arrow["context_id"], replay.contexts)
+        log_context = np.empty(len(log.weight), dtype=np.int64)
+        log_context[blocks.row_index[::-1]] = in_replay[::-1]  # as ``LogArrays.context``
+        return cls(study.models, featurizer, log, experiment, replay, log_context)
 
     @property
     def has_surface_share(self) -> bool:
