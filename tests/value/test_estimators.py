@@ -9,6 +9,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, direct, doubly_robust, raw_log
 from deconfound.value.estimators import welch_satterthwaite_df
+from deconfound.value.small_sample import ModelWeights
 from tests.support.experiments import MODELS
 from tests.support.experiments import unrelated_experiment as experiment
 
@@ -155,8 +156,8 @@ def test_the_variance_is_unbiased_for_few_users() -> None:
     user = np.repeat(np.arange(3), 20)
     variances = []
     for _ in range(4000):
-        value = rng.standard_normal(3)
-        variances.append(raw_log(("one",), np.zeros(60, dtype=np.int64), value[user], user).covariance[0, 0])
+        weights = ModelWeights.from_rows(np.zeros(60, dtype=np.int64), 1, np.ones(60), user)
+        variances.append(weights.influence(rng.standard_normal(3)[user]).variance()[0])
     assert np.mean(variances) == pytest.approx(1 / 3, rel=0.05)  # its standard error is 1/3 * sqrt(2 / 2 / 4000)
 
 

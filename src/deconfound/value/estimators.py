@@ -9,7 +9,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray
 from deconfound.value.clusters import Clusters
 from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ModelWeights
+from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ROUNDING_ATOL, ModelWeights, moderated
 from deconfound.value.values import Values
 
 
@@ -63,14 +63,17 @@ def doubly_robust(
 def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Values:
     """Mean logged outcome of each model, ignoring confounding; NaN for a model without rows.
 
-    Logs are long, so the variances are not moderated and the quantiles are normal. A model that only one ``cluster``
-    used, such as one user, has infinite variance.
+    Variances are moderated as those of the experiment: a log is long, but some of its models may have few rows or
+    users. A model that only one ``cluster`` used, such as one user, has infinite variance.
     """
     weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
-    influence = weights.influence(outcome)
-    covariance = influence.covariance()
+    mean, influence = weights.mean(outcome), weights.influence(outcome)
+    own_variance = influence.variance()
+    constant = bool((own_variance < ROUNDING_ATOL**2).all())
+    dispersion = moderated(weights, own_variance, mean, all_constant=constant)
+    covariance = influence.covariance() + np.diag(dispersion.added_variance(weights, own_variance, mean))
     covariance[weights.inestimable, weights.inestimable] = np.inf
-    return Values(tuple(models), weights.mean(outcome), covariance, "raw log")
+    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df)
 
 
 def welch_satterthwaite_df(
