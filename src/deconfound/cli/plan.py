@@ -111,7 +111,9 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_goal_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--width", type=float, metavar="W", help="target: full width of a model's interval")
+    parser.add_argument(
+        "--width", type=float, metavar="W", help="target: full width of a model's interval, on a scale from 0 to 1"
+    )
     parser.add_argument("--best", type=float, metavar="P", help="target: probability to select the best model")
     parser.add_argument(
         "--regret", type=float, metavar="R", help="target: expected regret; with --best, the regret that is tolerated"

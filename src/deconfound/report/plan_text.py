@@ -29,13 +29,14 @@ SCHEMA = 3
 BAR_CHARACTERS = 40  # of the longest bar
 MAX_NEGLIGIBLE_DESIGN_EFFECT = 1.005  # in either direction; it is then printed as 1.00 and needs no explanation
 NOTABLY_WIDER = 1.1  # the widest interval is reported if it exceeds the target by this factor
+UNIT_SCALE = "Widths, standard deviations and regret are on a scale from 0 to 1, the worst and the best outcome."
 HEADINGS = ("rows per model", "total rows", "interval width", "P(best selected)", "expected regret")
 
 
 def plan_text(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], *, show_bars: bool) -> str:
     """The answer first, then the table, then what it is based on."""
     parts = [_answer(plan, answer) for answer in answers] or [_overview(plan, rows)]
-    parts += [_table(plan, answers, rows), _assumptions(plan.inputs)]
+    parts += [_table(plan, answers, rows), f"{_assumptions(plan.inputs)}\n{UNIT_SCALE}"]
     if show_bars:
         parts.append(_width_bars(rows))
     findings = plan_findings(plan.inputs)
@@ -89,7 +90,8 @@ def plan_findings(inputs: PlanInputs) -> tuple[Finding, ...]:
     unrandomized = (
         f"{inputs.source_name}: no randomized rows. The plan assumes that {format_percent(EXPLAINED_RETENTION)} of the "
         f"reward's R² in the log and {format_percent(DIFFERENCE_RETENTION)} of the differences between the log's means "
-        "remain under randomization; the ranges are wide for that reason."
+        "remain under randomization. Confounding can hide differences or show false ones, so the probability of "
+        "selecting the best model may be far off."
     )
     no_pilot = Finding(
         "no pilot", "warn", Notice(unrandomized, "Randomize 10 rows per model and plan again with --experiment.")
