@@ -38,7 +38,12 @@ def small(scenario: Scenario) -> Scenario:
     return replace(scenario, design=design)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+FAST = ("baseline", "tiny", "bounded_high_20", "two_way_30", "extra_contexts", "interaction", "few_2x20_inverting")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in SCENARIOS]
+)
 def test_every_scenario_gives_finite_measures_that_its_tables_show(name):
     scenario = small(SCENARIOS[name])
     studies = [{**measure(scenario, 0, number), "seconds": 0.1} for number in range(2)]

@@ -110,18 +110,18 @@ def test_the_gain_lies_inside_its_interval_whatever_cannot_be_estimated():
 def test_a_policy_that_follows_noise_in_replayed_outputs_is_not_overrated():
     """All models are equal, and the policy picks the one whose replayed output happens to look best.
 
-    The reward of the row's own output does not share that chance. With 100 studies of 60 rows the mean gain has a
-    standard error of 0.005; predictions from the own output would give a mean of 0.03 or more.
+    The reward of the row's own output does not share that chance. With 60 studies of 60 rows the mean gain has a
+    standard error of 0.007; predictions from the own output would give a mean of 0.03 or more.
     """
     gains = []
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng([6, seed])
         quality = rng.random(60)
         model, outcome = rng.integers(0, 3, 60), np.clip(quality + 0.02 * rng.normal(size=60), 0, 1)
         q = 0.5 * quality[:, None] + 0.4 * rng.random((60, 3))
         own = 0.5 * quality + 0.4 * rng.random(60)
         gains.append(route(ScoredExperiment.from_arrays(MODELS, q, own, model, outcome)).gain)
-    assert abs(np.mean(gains)) < 0.016
+    assert abs(np.mean(gains)) < 0.02
 
 
 def test_shares_rows_and_plug_in_gain_describe_the_policy():
