@@ -192,8 +192,9 @@ class _Candidates:
         row_weight = data.weight * data.compared
         residual = residual - np.average(residual, weights=row_weight if row_weight.any() else None)
         scores = (row_weight * residual)[:, None] * (self.indicator - self.probability)
-        fewest = min(self.base.weights.clusters.counted, key=lambda way: way.count)
-        return fewest.sums(scores)
+        # Given context and output, an assignment has mean zero in every row, so only rows that were assigned together
+        # are correlated: those of a user at most, which is the first way of clustering.
+        return self.base.weights.clusters.counted[0].sums(scores)
 
 
 def _reward_weight(values: Values) -> FloatArray:
