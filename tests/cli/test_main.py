@@ -117,3 +117,15 @@ def test_problems_are_counted_and_not_their_lines(monkeypatch, capsys, error, pr
     monkeypatch.setattr("deconfound.demo.make_demo", fail)
     assert main(["demo", "-q"]) == error.exit_code
     assert capsys.readouterr().err == printed
+
+
+def test_errors_are_wrapped_on_a_terminal_alone(capsys, monkeypatch):
+    command = ["evaluate", "--log", "l" * 60, "--experiment", "e" * 60, "--replay", "r" * 60]
+    assert main(command) != 0
+    plain = capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(command) != 0
+    wrapped = capsys.readouterr().err
+    assert max(map(len, plain.splitlines())) > 100
+    assert max(map(len, wrapped.splitlines())) <= 100
+    assert wrapped.split() == plain.split()

@@ -12,6 +12,7 @@ from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
 from deconfound.errors import DataError, DeconfoundError, UsageError
+from deconfound.formatting import wrap
 
 INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
 
@@ -75,5 +76,6 @@ def _print_error(*problems: str) -> None:
     if len(problems) > 1:
         indented = (problem.replace("\n", "\n    ") for problem in problems)
         problems = (f"{len(problems)} problems:", *(f"  {problem}" for problem in indented))
-    message = "\n".join(problems)
-    sys.stderr.write(f"deconfound: {message}\n")
+    message = "deconfound: " + "\n".join(problems)
+    # Programs that read the messages get one line each.
+    sys.stderr.write(f"{wrap(message) if sys.stderr.isatty() else message}\n")
