@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import deconfound as dc
 from deconfound.crossfit import CrossFit, cross_fit
-from deconfound.decide.calibration import CrossFittedPolicy
+from deconfound.decide.calibration import CrossFittedPolicy, SlopeFit
 from deconfound.demo import Demo
 from deconfound.design import group_folds
 from deconfound.evaluation import FOLDS
@@ -209,6 +209,26 @@ def test_routing_evaluates_the_recommended_policy(study, result):
     shares = [np.bincount(q.argmax(axis=1), minlength=len(study.models)) / len(q) for q in (calibrated, uncalibrated)]
     np.testing.assert_allclose(result.routing.model_shares, shares[0])
     assert not np.allclose(shares[0], shares[1])
+
+
+def test_decisions_are_calibrated_on_rewards_that_have_not_seen_the_context(demo):
+    """The log has the experiment's contexts, too: values use what it shows about them, decisions do not."""
+    names = [name for name in demo.log.column_names if name in demo.experiment.column_names]
+    log = pa.concat_tables([demo.log.select(names), demo.experiment.select(names)])
+    prepared = dc.prepare(load_demo(demo, log=log), options=dc.EvaluationOptions(refits=2))
+    fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
+    data = score_experiment(prepared.arrays, fitted)
+    unseen, seen = (
+        SlopeFit.from_experiment(each, each.q.mean(axis=0)).clipped_slope
+        for each in (replace(data, q=fitted.q_unseen), data)
+    )
+    assert abs(unseen - seen) > 0.01
+    result = prepared.evaluate("auto")
+    assert result.policy.calibration.slope == pytest.approx(unseen)
+    folds = group_folds(prepared.arrays.experiment.fold_group, FOLDS, 0)
+    picked = CrossFittedPolicy.fit(replace(data, q=fitted.q_unseen), folds).q.argmax(axis=1)
+    expected = np.bincount(picked, minlength=len(result.models)) / len(picked)
+    np.testing.assert_allclose(result.routing.model_shares, expected)
 
 
 def test_direct_values_have_the_intervals_of_the_unbiased_ones(study, result):

@@ -217,3 +217,11 @@ def test_contexts_without_every_model_and_cells_without_every_draw_are_counted()
     assert finding.verdict == "warn"
     assert finding.details == ReplayDraws(91, 1, 271, 6, 2)
     assert finding.statistic == pytest.approx((1 * 3 + 6) / 273)
+
+
+def test_a_context_that_was_replayed_more_often_leaves_the_others_complete():
+    def change(rows):
+        rows += [dict(row, draw=9) for row in rows[:3]]
+
+    finding = findings(make_study(replay=change))["replay draws"]
+    assert (finding.verdict, finding.details.short_cells) == ("pass", 0)

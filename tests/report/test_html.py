@@ -108,6 +108,7 @@ def test_the_plot_reaches_below_zero_where_costs_exceed_values(result):
     assert {"-1", "0", "1", "5"} <= set(page.text)
     assert "0.25" in Page(render_html(result)).text
     assert any("net of cost" in text for text in page.text)
+    assert "</tspan> net value " in render_html(net)
     costly = Page(render_html(replace(result, values=result.values.net_of(np.full(len(result.models), 1e6)))))
     assert costly.count("text") < len(result.models) + 12
 

@@ -32,6 +32,7 @@ def test_a_study_without_text_does_not_mention_text(without_text):
     lines = " ".join(method_lines(without_text))
     assert reward_inputs(without_text.featurizer) == "the feature_* columns"
     assert "SD of reward columns" in lines
+    assert "SD of reward model by context" in lines
     assert not {"text", "words", "psi", "phi", "proxies from"} & set(lines.replace(",", "").split())
 
 
