@@ -7,8 +7,8 @@ from deconfound.report.scale import Scale
 from deconfound.result import Result
 
 ONE_LOOK = (
-    "Intervals are for one look at a finished experiment. With ten looks at a growing one, 18 % of studies show a "
-    "difference that does not exist, instead of 5 % (at 95 % confidence)."
+    "Intervals are for one look at a finished experiment. Looking again and again at a growing one, until a difference "
+    "shows, finds differences that do not exist several times as often as the confidence level says."
 )
 
 
