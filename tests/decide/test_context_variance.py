@@ -24,7 +24,7 @@ def residuals(
 def test_products_of_residuals_are_regressed_on_similarity_as_in_a_loop():
     residual, model, x = residuals(0, by_model=1.0, common=0.5, rows=40)
     group = np.arange(40) // 2
-    kernel, rows, target = _similarity(Rows(x)), [], []
+    kernel, rows, target = _similarity(Rows(x), np.ones((40, 40), dtype=np.bool_)), [], []
     for i in range(40):
         for j in range(i):
             if group[i] != group[j]:
@@ -80,6 +80,24 @@ def test_constant_features_and_residuals_are_accepted():
     flat = ContextVariance.from_residuals(np.random.default_rng(0).normal(size=50), model, Rows(np.ones((50, 2))))
     assert flat.by_model > 0
     assert ContextVariance.from_residuals(np.zeros(50), model, Rows(np.ones((50, 2)))) == ContextVariance.zero()
+
+
+def test_recurring_contexts_show_differences_that_no_feature_shows():
+    """40 contexts with ten rows each; the planted variances are one, in a residual variance of three.
+
+    One study's estimates have a standard deviation of about 0.3, the mean of twenty 0.07; the prior pulls down by a few
+    per cent. The features say nothing, and without the contexts only the prior would be left.
+    """
+    fits, unknown = [], []
+    for seed in range(20):
+        rng = np.random.default_rng([5, seed])
+        context, model, x = np.arange(400) % 40, rng.integers(0, 3, 400), rng.normal(size=(400, 2))
+        residual = rng.normal(size=40)[context] + rng.normal(size=(40, 3))[context, model] + rng.normal(size=400)
+        fits.append(ContextVariance.from_residuals(residual, model, Rows(x, context=context)))
+        unknown.append(ContextVariance.from_residuals(residual, model, Rows(x)))
+    assert np.mean([fit.common for fit in fits]) == pytest.approx(1.0, abs=0.25)
+    assert np.mean([fit.by_model for fit in fits]) == pytest.approx(1.0, abs=0.25)
+    assert max(fit.common for fit in unknown) < 0.4
 
 
 def test_a_long_experiment_is_sampled():

@@ -58,7 +58,7 @@ def test_a_small_pilot_pays_for_estimating_the_reward_weight():
     weights = ModelWeights.from_rows(pilot.model, 3, np.ones(45), None)
     residual = weights.influence(pilot.outcome) - weights.influence(pilot.prediction).scaled(weight)
     own = residual.variance()
-    moderation = moderated(weights, own, weights.mean(pilot.outcome))
+    moderation = moderated(weights, residual, weights.mean(pilot.outcome))
     added = moderation.added_variance(weights, own, tuned_doubly_robust(pilot).estimate)
     uninflated = (own + added) / weights.sum_squared_weight
     inflation = tuning_inflation(weights.df)

@@ -43,7 +43,7 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
     mean_q, estimate = np.zeros(3), np.zeros(3)
     own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
     squares, df, variance, possible = (np.zeros(3) for _ in range(4))
-    groups = len(names) + len(extra_q)
+    groups, standardized = len(names) + len(extra_q), []
     for a in range(3):
         inside = sum(t.weight[j] * t.q[j, a] for j in range(rows)) / t.weight.sum()
         mean_q[a] = (effective * inside + sum(row[a] for row in extra_q)) / contexts
@@ -64,15 +64,20 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
             context[g, a] = q_sum * np.sqrt(groups / (groups - 1))
             squares[a] += leverage**2
             fourth += leverage**4
+            if leverage:
+                standardized.append((a, own[g, a] ** 2 / leverage))
         variance[a] = (own[:, a] ** 2).sum() / squares[a]
         possible[a] = mean_outcome * (1 - mean_outcome) / (1 - squares[a])
         df[a] = squares[a] ** 2 / fourth - 1
     shared = (df * variance).sum() / (df * possible).sum()
+    scaled = np.array([square / squares[a] for a, square in standardized])
+    information = min(1.0, 2 / ((scaled**2).mean() / scaled.mean() ** 2 - 1))
     binomial, added, prior = np.zeros(3), np.zeros(3), np.zeros(3)
     for a in range(3):
         prior[a] = min(PRIOR_DF, df.sum() - df[a])
         dispersion = variance[a] / possible[a]
-        dispersion = max(dispersion, (prior[a] * shared + df[a] * dispersion) / (prior[a] + df[a]))
+        informative = information * df[a]
+        dispersion = max(dispersion, (prior[a] * shared + informative * dispersion) / (prior[a] + informative))
         effective_rows = 1 / (dispersion * squares[a])
         binomial[a] = smoothed_variance(min(max(estimate[a], 0.0), 1.0), effective_rows)
         added[a] = max(binomial[a] / effective_rows - variance[a] * squares[a], 0.0)

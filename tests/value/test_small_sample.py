@@ -31,7 +31,7 @@ def equal_weights(model: IntArray, cluster: IntArray | None = None, n_models: in
 
 def moderated_outcomes(model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Moderated:
     weights = equal_weights(model, cluster)
-    return moderated(weights, weights.influence(outcome).variance(), weights.mean(outcome))
+    return moderated(weights, weights.influence(outcome), weights.mean(outcome))
 
 
 def naive_dispersion(model: IntArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -45,17 +45,29 @@ def naive_dispersion(model: IntArray, outcome: FloatArray) -> tuple[FloatArray, 
         possible[a] = mean * (1 - mean) * len(y) / df[a]
         own[a] = variance[a] / possible[a]
     shared = sum(df[a] * variance[a] for a in range(3)) / sum(df[a] * possible[a] for a in range(3))
-    raised = np.zeros(3)
+    information, raised = naive_information(model, outcome), np.zeros(3)
     for a in range(3):
-        prior = min(PRIOR_DF, df.sum() - df[a])
-        raised[a] = max(own[a], (prior * shared + df[a] * own[a]) / (prior + df[a]))
+        prior, informative = min(PRIOR_DF, df.sum() - df[a]), information * df[a]
+        raised[a] = max(own[a], (prior * shared + informative * own[a]) / (prior + informative))
     return own, raised
+
+
+def naive_information(model: IntArray, outcome: FloatArray) -> float:
+    """2 / (kurtosis - 1) of the residuals, each divided by sqrt(1 - 1 / rows of its model)."""
+    squared = []
+    for a in range(3):
+        y = outcome[model == a].tolist()
+        mean = sum(y) / len(y)
+        squared += [(value - mean) ** 2 / (1 - 1 / len(y)) for value in y]
+    mean_square = sum(squared) / len(squared)
+    kurtosis = sum(s**2 for s in squared) / len(squared) / mean_square**2
+    return min(1.0, 2 / (kurtosis - 1))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_dispersions_equal_a_naive_loop(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model, outcome = np.repeat([0, 1, 2], [4, 7, 30]), rng.beta(2, 1, 41)
+    model, outcome = np.repeat([0, 1, 2], [4, 7, 30]), rng.beta(2, 1 if seed % 2 else 0.1, 41)
     own, raised = naive_dispersion(model, outcome)
     result = moderated_outcomes(model, outcome)
     np.testing.assert_allclose(result.dispersion, raised)
@@ -78,7 +90,7 @@ def test_outcomes_that_never_vary_have_the_dispersion_of_yes_no_outcomes(constan
     model = np.repeat(np.arange(3), 5)
     outcome = np.array(constants)[model]
     weights = equal_weights(model)
-    result = moderated(weights, weights.influence(outcome).variance(), weights.mean(outcome), all_constant=True)
+    result = moderated(weights, weights.influence(outcome), weights.mean(outcome), all_constant=True)
     np.testing.assert_allclose(result.dispersion, MAX_DISPERSION)
     values = experiment_only(MODELS, model, outcome)
     np.testing.assert_allclose(values.covariance, np.diag(binomial_variance(np.array(constants), np.full(3, 0.2)) / 5))
@@ -257,3 +269,15 @@ def test_rounding_does_not_give_constant_outcomes_a_dispersion_of_their_own(rows
 def test_an_experiment_without_rows_is_refused() -> None:
     with pytest.raises(UsageError, match="no rows"):
         experiment_only(MODELS, np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def test_rare_extremes_say_little_about_a_variance() -> None:
+    """Of 20 rows per model, 3 % near one and the others near zero: a model without an extreme takes the shared variance.
+
+    Without the information factor its share would be 4 / (4 + 19) = 17 %.
+    """
+    model = np.repeat(np.arange(3), 20)
+    outcome = np.random.default_rng(0).uniform(0, 0.02, 60)
+    outcome[[0, 25]] = 0.9  # models 0 and 1 have one extreme each
+    result = moderated_outcomes(model, outcome)
+    assert 0.5 * result.dispersion[0] < result.dispersion[2] < result.dispersion[0]

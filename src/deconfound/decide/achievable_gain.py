@@ -28,7 +28,7 @@ def achievable_gain_bound(
     contexts = q if len(q) <= MAX_CONTEXTS else q[rng.choice(len(q), MAX_CONTEXTS, replace=False)]
     deviation = contexts - calibration.mean_q
     eigenvalues, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(np.maximum(eigenvalues, 0.0))
+    root = (axes * np.sqrt(np.maximum(eigenvalues, 0.0))) @ axes.T  # symmetric: rounding does not turn it
     unpredicted, gains = calibration.context_variance, np.empty(DRAWS)
     for draw in range(DRAWS):
         value = calibration.value - cost + root @ rng.standard_normal(len(cost))

@@ -1,4 +1,4 @@
-"""How much values differ between contexts beyond what a reward predicts, estimated from similar contexts."""
+"""How much values differ between contexts beyond what a reward predicts, from recurring or similar contexts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray, Rows
 
@@ -19,6 +20,7 @@ is 0.04.
 MAX_ROWS = 1_000  # of the experiment; the number of pairs grows with the square
 SAMPLE_SEED = 7  # of the rows taken from a longer experiment
 MIN_PAIRS = 10  # fewer pairs of rows say nothing
+MIN_RECURRING_PAIRS = 100  # pairs of rows on one context; fewer say less than the similarity of contexts
 GRID_POINTS = 400  # of the quadrature over a share between 0 and 1
 
 
@@ -43,8 +45,10 @@ class ContextVariance:
 
             E r_i r_j = K_ij (common + by_model 1{model_i = model_j}),      i != j
 
-        K is the inner product of the rows' features, with mean one on the diagonal. Pairs within one ``noise_group``,
-        such as a user, are left out. The variances have a prior with median ``PRIOR_SHARE``, which decides where no two
+        K is one for rows on the same context and zero otherwise if at least ``MIN_RECURRING_PAIRS`` pairs share one;
+        these show all differences between contexts, also those that no feature shows. Otherwise K is the inner product
+        of the rows' features, with mean one on the diagonal. Pairs within one ``noise_group``, such as a user, are left
+        out. The variances have a prior with median ``PRIOR_SHARE``, which decides where no two
         contexts resemble each other; their posterior mean is then a tenth of the residual variance.
         """
         if not len(residual):
@@ -53,10 +57,10 @@ class ContextVariance:
         residual, model = residual[sample], model[sample]
         residual_variance = float(np.mean(residual**2))
         prior = PRIOR_SHARE * residual_variance
-        similarity = _similarity(rows.take(sample))
-        pair = np.triu(np.ones_like(similarity, dtype=np.bool_), 1)
+        pair = np.triu(np.ones((len(sample), len(sample)), dtype=np.bool_), 1)
         if noise_group is not None:
             pair &= noise_group[sample][:, None] != noise_group[sample]
+        similarity = _similarity(rows.take(sample), pair)
         if pair.sum() < MIN_PAIRS or residual_variance == 0:
             return cls(prior, prior, prior)
         product, kernel = np.outer(residual, residual)[pair], similarity[pair]
@@ -95,8 +99,15 @@ def _sample(rows: int) -> IntArray:
     return np.sort(np.random.default_rng(SAMPLE_SEED).choice(rows, MAX_ROWS, replace=False))
 
 
-def _similarity(rows: Rows) -> FloatArray:
-    """Mean of the kernels of phi and psi (n, n), each centered and with mean one on the diagonal."""
+def _similarity(rows: Rows, pair: NDArray[np.bool_]) -> FloatArray:
+    """Whether rows share a context (n, n), where enough of the pairs (n, n) do; otherwise that of their features.
+
+    The latter is the mean of the kernels of phi and psi, each centered and with mean one on the diagonal.
+    """
+    if rows.context is not None:
+        same = rows.context[:, None] == rows.context
+        if (same & pair).sum() >= MIN_RECURRING_PAIRS:
+            return same.astype(np.float64)
     kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
     if rows.psi is not None and rows.psi.shape[1]:
         sd = rows.psi.std(axis=0)

@@ -100,6 +100,6 @@ def _row_variance(terms: InfluenceTerms, influence: Influence, mean: FloatArray,
     It exceeds the variance of a single outcome by the design effect of repeated users and unequal weights.
     """
     weights, own_variance = terms.weights, influence.variance()
-    moderation = moderated(weights, own_variance, terms.mean_outcome)
+    moderation = moderated(weights, influence, terms.mean_outcome)
     variance = rows * (own_variance + moderation.added_variance(weights, own_variance, mean))
     return np.where(weights.inestimable, variance[~weights.inestimable].mean(), variance)

@@ -90,6 +90,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "estimate": values.estimate,
             "covariance": values.covariance,
             "df": values.df,
+            "max_difference_df": values.max_difference_df,
             "binomial_variance": values.binomial_variance,
             "interval_center": values.interval_center,
             "posterior_covariance": values.posterior_covariance,
@@ -110,6 +111,7 @@ def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
         estimate=_array(stored["estimate"], np.nan),
         covariance=_array(stored["covariance"], np.inf),
         method=stored["method"],
+        max_difference_df=stored["max_difference_df"],
         shrinkage_fraction=stored["shrinkage_fraction"],
         **{name: None if stored[name] is None else _array(stored[name], null) for name, null in optional.items()},
     )

@@ -204,7 +204,7 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
     extra_covariance = np.outer(reward_weight, reward_weight) * terms.extra_context_covariance
     estimate = terms.mean_outcome + reward_weight * (terms.mean_q - terms.mean_prediction)
     own_variance = residual.variance()
-    dispersion = moderated(terms.weights, own_variance, terms.mean_outcome, all_constant=terms.all_constant)
+    dispersion = moderated(terms.weights, residual, terms.mean_outcome, all_constant=terms.all_constant)
     added_variance = dispersion.added_variance(terms.weights, own_variance, estimate)
     covariance = (residual + q).covariance() + np.diag(added_variance) + extra_covariance
     covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
@@ -218,6 +218,7 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
         covariance=covariance,
         method=method,
         df=df,
+        max_difference_df=terms.weights.clusters.count - 1.0,
         binomial_variance=binomial_variance(estimate, inverse_rows),
         reward_weight=reward_weight,
     )

@@ -70,10 +70,11 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     mean, influence = weights.mean(outcome), weights.influence(outcome)
     own_variance = influence.variance()
     constant = bool((own_variance < ROUNDING_ATOL**2).all())
-    dispersion = moderated(weights, own_variance, mean, all_constant=constant)
+    dispersion = moderated(weights, influence, mean, all_constant=constant)
     covariance = influence.covariance() + np.diag(dispersion.added_variance(weights, own_variance, mean))
     covariance[weights.inestimable, weights.inestimable] = np.inf
-    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df)
+    limit = weights.clusters.count - 1.0
+    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df, max_difference_df=limit)
 
 
 def welch_satterthwaite_df(

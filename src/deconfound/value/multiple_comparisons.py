@@ -72,10 +72,13 @@ def upper_quantile(maxima: FloatArray, level: float) -> float:
 
 
 def normal_draws(covariance: FloatArray) -> FloatArray:
-    """Draws (k, MAX_T_DRAWS) of normal errors with a covariance that may be singular."""
+    """Draws (k, MAX_T_DRAWS) of normal errors with a covariance that may be singular.
+
+    The symmetric root is continuous in the covariance, so rounding does not change the draws; eigenvectors may turn.
+    """
     with one_blas_thread():
         eigenvalues, axes = np.linalg.eigh(covariance)
-        root = axes * np.sqrt(np.maximum(eigenvalues, 0.0))
+        root = (axes * np.sqrt(np.maximum(eigenvalues, 0.0))) @ axes.T
         return np.asarray(root @ _standard_normal(len(covariance)))
 
 
@@ -112,10 +115,12 @@ class Differences:
         return Differences(self.difference[at], self.standard_error[at], self.df[at])
 
 
-def differences(center: FloatArray, covariance: FloatArray, df: FloatArray) -> Differences:
+def differences(center: FloatArray, covariance: FloatArray, df: FloatArray, max_df: float = np.inf) -> Differences:
     """All pairwise differences.
 
-    se_ij^2 = C_ii + C_jj - 2 C_ij,      df_ij by Welch and Satterthwaite
+        se_ij^2 = C_ii + C_jj - 2 C_ij,      df_ij by Welch and Satterthwaite
+
+    Two models on the same few contexts do not have the sum of their degrees of freedom: ``max_df`` limits it.
     """
     own_variance = np.diag(covariance)
     estimable = np.isfinite(own_variance) & ~np.isnan(center)
@@ -130,7 +135,7 @@ def differences(center: FloatArray, covariance: FloatArray, df: FloatArray) -> D
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled_df = (variance[:, None] + variance[None, :]) ** 2 / (spent[:, None] + spent[None, :])
     value = np.where(estimable, center, 0.0)
-    pooled_df = np.where(np.isnan(pooled_df), np.inf, pooled_df)
+    pooled_df = np.where(np.isnan(pooled_df), np.inf, np.minimum(pooled_df, max(max_df, 1.0)))
     return Differences(value[:, None] - value[None, :], standard_error, pooled_df)
 
 

@@ -10,7 +10,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value.values import Values
 
-MAX_SHIFT_SE = 1.5  # no estimate moves further, in standard errors: it stays inside every interval of 87 % or more
+MAX_SHIFT_SE = 1.0  # no estimate moves further, in standard errors: it stays inside every interval of 68 % or more
 PRIOR_SHAPE = 0.1  # of the Beta(PRIOR_SHAPE, 1) prior of noise / (noise + bias variance); see decision 0013
 BIAS_POINTS, SHIFT_POINTS = 24, 12  # quadrature points of the two shares, at equal prior probabilities
 EIGENVALUE_FLOOR = 1e-9  # smaller variances, relative to the largest, count as this one

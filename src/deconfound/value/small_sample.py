@@ -18,7 +18,7 @@ from deconfound.value.clusters import Clusters, Influence
 
 MIN_ROWS_PER_MODEL = 2  # one row has no residual, so no variance
 PRIOR_DF = 4.0  # weight of the shared dispersion, in degrees of freedom; measured, see decision 0013
-PRIOR_DF_CREDIT = 0.5  # part of PRIOR_DF counted as degrees of freedom: the models' true dispersions do differ
+PRIOR_DF_CREDIT = 0.25  # part of PRIOR_DF counted as degrees of freedom: the models' true dispersions do differ
 PSEUDO_ROWS = 2.0  # one success and one failure added where a variance is taken at a mean (Agresti and Caffo, 2000)
 MAX_DISPERSION = 1.0  # of outcomes 0 and 1; assumed where no outcome varies
 ROUNDING_ATOL = 1e-12  # outcomes lie in [0, 1]; smaller differences are rounding
@@ -112,28 +112,48 @@ class Moderated:
 
 
 def moderated(
-    weights: ModelWeights, own_variance: FloatArray, mean_outcome: FloatArray, *, all_constant: bool = False
+    weights: ModelWeights, influence: Influence, mean_outcome: FloatArray, *, all_constant: bool = False
 ) -> Moderated:
-    """Raise dispersions toward the one that all models share; ``own_variance`` (k,) is that of each mean.
+    """Raise dispersions toward the one that all models share; ``influence`` is that of each mean.
 
         dispersion_a = own variance / (mean_a (1 - mean_a) / n_a),        n_a the effective number of clusters
-        moderated_a  = max( dispersion_a, (prior * shared + df_a dispersion_a) / (prior + df_a) )
+        moderated_a  = max( dispersion_a, (prior * shared + I df_a dispersion_a) / (prior + I df_a) )
 
-    Outcomes 0 and 1 have dispersion one, whatever their mean. A model whose outcomes are all 0 or all 1 has the shared
-    dispersion. If no model's outcomes vary (``all_constant``), every dispersion is ``MAX_DISPERSION``. A dispersion is
-    never lowered: the model with the most variable outcomes would be covered too seldom.
+    I is ``variance_information``: few rows say little about the variance of outcomes with rare extremes. Outcomes 0 and
+    1 have dispersion one, whatever their mean. A model whose outcomes are all 0 or all 1 has the shared dispersion. If
+    no model's outcomes vary (``all_constant``), every dispersion is ``MAX_DISPERSION``. A dispersion is never lowered:
+    the model with the most variable outcomes would be covered too seldom.
     """
-    df, size = weights.df, np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
+    own_variance, df = influence.variance(), weights.df
+    size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
     mean = np.where(np.isnan(mean_outcome), 0.0, mean_outcome)
     possible = np.where(weights.inestimable, 0.0, mean * (1 - mean) / np.maximum(1 - size, ROUNDING_ATOL))
     own = np.divide(own_variance / size, possible, out=np.zeros_like(possible), where=possible > ROUNDING_ATOL)
     total = 0.0 if all_constant else float(df @ possible)
     shared = float(df @ (own_variance / size)) / total if total > ROUNDING_ATOL else MAX_DISPERSION
-    prior = prior_df(df)
-    toward_shared = (prior * shared + df * own) / np.maximum(prior + df, ROUNDING_ATOL)
+    prior, informative_df = prior_df(df), variance_information(weights, influence) * df
+    toward_shared = (prior * shared + informative_df * own) / np.maximum(prior + informative_df, ROUNDING_ATOL)
     estimable = (possible > ROUNDING_ATOL) & (not all_constant)
     dispersion = np.where(estimable, np.maximum(own, toward_shared), shared)
     return Moderated(dispersion, np.where(weights.inestimable, np.inf, moderated_df(df, prior)))
+
+
+def variance_information(weights: ModelWeights, influence: Influence) -> float:
+    """Information about a variance in one row, relative to a row of normal outcomes; at most one.
+
+        2 / (kurtosis - 1),      kurtosis over the clusters of all models
+
+    It is the ratio of the sampling variances of an estimated variance.
+    """
+    size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
+    used = (weights.cluster_weight[0] > 0) & ~weights.inestimable
+    scale = np.sqrt(np.where(used, weights.cluster_weight[0] * size, 1.0))
+    squared = (influence.parts[0] / scale)[used] ** 2  # equal means for all models where variances are equal
+    mean_square = float(squared.mean()) if len(squared) else 0.0
+    if mean_square < ROUNDING_ATOL**2:
+        return 1.0
+    kurtosis = float((squared**2).mean()) / mean_square**2
+    return min(1.0, 2 / max(kurtosis - 1, ROUNDING_ATOL))
 
 
 def binomial_variance(mean: FloatArray, inverse_rows: FloatArray) -> FloatArray:

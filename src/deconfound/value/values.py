@@ -62,6 +62,7 @@ class Values:
     covariance: FloatArray  # (k, k)
     method: str
     df: FloatArray | None = None  # (k,) degrees of freedom; None means infinite
+    max_difference_df: float | None = None  # of a difference: independent rows, users or contexts - 1; None: infinite
     binomial_variance: FloatArray | None = None  # (k,) at the estimate; None means symmetric intervals
     interval_center: FloatArray | None = None  # (k,) None means the estimate
     posterior_covariance: FloatArray | None = None  # (k, k) None means the covariance
@@ -199,7 +200,8 @@ class Values:
         return max_abs_z_quantile(self.covariance[np.ix_(uncertain, uncertain)], level)
 
     def _differences(self, at: list[int]) -> Differences:
-        return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at])
+        limit = np.inf if self.max_difference_df is None else self.max_difference_df
+        return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
 
     def _contrast(
         self, i: int, j: int, pairs: Differences, at: tuple[int, int], half_width: FloatArray, p_value: FloatArray
