@@ -196,8 +196,8 @@ def routing_table(results: Mapping[str, Studies], cells: Cells) -> Table:
     note = "Gains over the truly best single model on new contexts. Share: of the oracle's gain, where it exceeds 0.01;"
     target_note = "the target is 70 % where the T-learner reaches 70 %. Then percent of studies."
     value_note = (
-        "The value's interval is for the policies of the folds, which had four fifths of the rows; it is compared with the "
-        "final policy, so it has no target."
+        "The value's interval is for the policies of the folds, which had four fifths of the rows; it is compared "
+        "with the final policy, so it has no target."
     )
     return Table("Routing", f"{note} {target_note} {value_note}", rows)
 

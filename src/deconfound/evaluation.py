@@ -86,7 +86,9 @@ class EvaluationOptions:
         if self.refits != int(self.refits) or self.refits < MIN_REFITS:
             raise UsageError(f"refits must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
         if self.extra_contexts and self.target is not None:
-            raise UsageError("extra_contexts and target name two populations; give one of them.")
+            raise UsageError(
+                "extra_contexts (--extra-contexts) and target (--target) name two populations; give one of them."
+            )
         if self.method == PAPER and (self.extra_contexts or self.target is not None):
             raise UsageError(
                 "method paper is defined for the contexts of the experiment only; leave out target and extra_contexts, "

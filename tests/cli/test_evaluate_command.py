@@ -119,9 +119,10 @@ def test_each_method_is_an_option(tmp_path, capsys):
 
 
 def test_costs_are_divided_by_the_value_of_an_outcome():
-    assert parse_costs([], 1.0) is None
+    assert parse_costs([], None) is None
+    assert parse_costs(["oak=1"], None) == {"oak": 1.0}
     assert parse_costs(["a=b=0.5", "oak=1"], 10.0) == {"a=b": 0.05, "oak": 0.1}
-    for pairs, value in ((["oak"], 1.0), (["oak=much"], 1.0), (["=1"], 1.0), (["oak=1"], 0.0)):
+    for pairs, value in ((["oak"], 1.0), (["oak=much"], 1.0), (["=1"], 1.0), (["oak=1"], 0.0), ([], 1.0)):
         with pytest.raises(UsageError):
             parse_costs(pairs, value)
 
@@ -144,8 +145,9 @@ def test_costs_reach_values_and_recommendations(study_folder, capsys):
         (["--cost=oak"], "MODEL=AMOUNT"),
         (["--cost=oak=much"], "MODEL=AMOUNT"),
         (["--cost=oak=1", "--value-of-outcome=0"], "--value-of-outcome"),
-        (["--cost=unknown=1"], "there is no model"),
-        (["--cost=oak=1"], "MODEL=0 if it is free"),
+        (["--value-of-outcome=2"], "give these too"),
+        (["--cost=unknown=1"], "(--cost): no model"),
+        (["--cost=oak=1"], "0 if it is free"),
         (["--extra-contexts"], "extra_contexts: no context outside the experiment"),
     ],
 )

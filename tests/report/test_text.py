@@ -77,6 +77,22 @@ def test_rivals_of_the_best_model_are_named(result):
     assert not any("may also be" in line for line in answer_lines(separated))
 
 
+def test_a_model_without_evidence_of_its_own_does_not_lead(result):
+    """The experiment has one row of the model that log and replay rank first: no interval, and no "leading model"."""
+    covariance = 0.01 * np.eye(6)
+    covariance[2, 2] = np.inf
+    values = replace(with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.1).values, covariance=covariance)
+    first, second, *_ = answer_lines(replace(result, values=values))
+    assert first.startswith(f"First by log and replay alone: {result.models[2]}, value 0.900.")
+    assert result.models[5] in second
+
+
+def test_equal_values_have_no_leader(result):
+    first, *rest = answer_lines(with_values(result, [1.0, 1.0, 1.0 - 1e-15, 1.0, 1.0, 1.0], 0.01))
+    assert first == "No model leads: all have the value 1.000."
+    assert not any("may also be" in line for line in rest)
+
+
 def test_a_failed_check_comes_before_the_answer(result):
     broken = replace(result, findings=(*result.findings, FAILED))
     assert answer_lines(broken)[0] == FAILURE
@@ -221,6 +237,14 @@ def test_families_are_compared_by_their_values_and_best_models(result):
     heading, *rows = comparison([result, other]).splitlines()
     assert heading.split() == ["model", "auto", "exp-only"]
     assert rows[len(result.models)].split() == ["best", result.values.ranking()[0], other.values.ranking()[0]]
+
+
+def test_a_comparison_that_would_be_too_wide_leaves_standard_errors_out(result):
+    table = comparison([result] * 7)
+    assert max(len(line) for line in table.splitlines()) <= 100
+    assert "±" in comparison([result] * 2)
+    assert "±" not in table
+    assert "standard errors: --json" in table
 
 
 def test_consecutive_ranks_are_written_as_a_range():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,3 +156,11 @@ def test_equal_inputs_give_equal_intervals() -> None:
     values = independent([0.60, 0.55, 0.48, 0.42])
     np.testing.assert_array_equal(values.interval(simultaneous=True), values.interval(simultaneous=True))
     assert values.contrasts() == values.contrasts()
+
+
+def test_two_models_on_the_same_contexts_do_not_have_the_sum_of_their_degrees_of_freedom() -> None:
+    """Ten contexts, both models on each: the mean difference has nine degrees of freedom, not up to eighteen."""
+    values = independent([0.5, 0.6], ERROR, df=9.0)
+    summed, limited = values.contrast("a", "b"), replace(values, max_difference_df=9.0).contrast("a", "b")
+    ratio = (limited.high - limited.low) / (summed.high - summed.low)
+    assert ratio == pytest.approx(t.ppf(0.975, 9) / t.ppf(0.975, 18))

@@ -272,7 +272,7 @@ def test_an_experiment_without_rows_is_refused() -> None:
 
 
 def test_rare_extremes_say_little_about_a_variance() -> None:
-    """Of 20 rows per model, 3 % near one and the others near zero: a model without an extreme takes the shared variance.
+    """Of 60 rows two are near one, the others near zero: a model without an extreme takes most of the shared variance.
 
     Without the information factor its share would be 4 / (4 + 19) = 17 %.
     """

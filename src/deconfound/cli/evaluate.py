@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,15 +89,18 @@ def run(arguments: argparse.Namespace) -> int:
     return AssumptionError.exit_code if failed else 0
 
 
-def parse_costs(pairs: Sequence[str], value_of_outcome: float) -> dict[str, float] | None:
+def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[str, float] | None:
     """Cost per output of each model in units of the outcome, from --cost and --value-of-outcome."""
-    if not value_of_outcome > 0:
-        raise UsageError(f"--value-of-outcome must be above zero, not {value_of_outcome:g}.")
+    if value_of_outcome is not None and not pairs:
+        raise UsageError("--value-of-outcome converts the amounts of --cost; give these too.")
+    unit = 1.0 if value_of_outcome is None else value_of_outcome
+    if not (math.isfinite(unit) and unit > 0):
+        raise UsageError(f"--value-of-outcome must be a finite number above zero, not {unit:g}.")
     costs = {}
     for pair in pairs:
         name, equals, amount = pair.rpartition("=")
         try:
-            costs[name] = float(amount) / value_of_outcome
+            costs[name] = float(amount) / unit
         except ValueError:
             equals = ""
         if not (name and equals):
@@ -130,7 +134,6 @@ def _add_cost_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--value-of-outcome",
         type=float,
-        default=1.0,
         metavar="AMOUNT",
         help="what one unit of your outcome is worth, in the currency of --cost (default 1): one star, for instance",
     )

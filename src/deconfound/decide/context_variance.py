@@ -107,7 +107,7 @@ def _similarity(rows: Rows, pair: NDArray[np.bool_]) -> FloatArray:
     if rows.context is not None:
         same = rows.context[:, None] == rows.context
         if (same & pair).sum() >= MIN_RECURRING_PAIRS:
-            return same.astype(np.float64)
+            return np.asarray(same, dtype=np.float64)
     kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
     if rows.psi is not None and rows.psi.shape[1]:
         sd = rows.psi.std(axis=0)

@@ -27,11 +27,11 @@ def costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
     for name in cost:
         if name not in study.models:
             near = did_you_mean(name, study.models) or "."
-            raise UsageError(f"cost: there is no model {quote(name)}{near} There are {join_names(study.models)}.")
+            raise UsageError(f"cost (--cost): no model {quote(name)}{near} There are {join_names(study.models)}.")
     missing = [name for name in study.models if name not in cost]
     if missing:
         raise UsageError(
-            f"cost: there is none for {join_names(missing)}. Give one for every model, MODEL=0 if it is free."
+            f"cost (--cost): none is given for {join_names(missing)}. Every model needs one; 0 if it is free."
         )
     low, high = study.outcome_range
     return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)

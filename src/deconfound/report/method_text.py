@@ -15,7 +15,6 @@ from deconfound.report.scope_text import ONE_LOOK, unused_context_lines
 from deconfound.result import Result
 from deconfound.tune import Mode
 from deconfound.value.efficient import METHOD as EFFICIENT
-from deconfound.value.shrinkage import MAX_SHIFT_SE
 from deconfound.value_methods import PAPER
 
 TUNED_ON: dict[Mode, str] = {
@@ -84,9 +83,7 @@ def _values_line(result: Result) -> str:
             "rows, the residual divided by the propensity. No reward weight, small-sample correction or shrinkage."
         )
     correction = "efficient" if method.startswith(EFFICIENT) else "doubly robust"
-    shrunk = f" They are then moved toward the mean prediction, by at most {MAX_SHIFT_SE:g} standard errors." * (
-        "shrunk" in method
-    )
+    shrunk = " They are then moved toward the mean prediction, by at most one standard error." * ("shrunk" in method)
     return (
         f"Values: the mean prediction for each model, corrected by the experiment's outcomes ({correction}). No row is "
         f"predicted by a reward that was fitted on it (cross-fitting).{shrunk}"

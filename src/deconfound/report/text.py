@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from deconfound.formatting import (
+    TERMINAL_WIDTH,
     escape_control_characters,
     format_percent,
     join_names,
@@ -24,6 +27,7 @@ from deconfound.result import Result
 from deconfound.value import Values
 
 MAX_LISTED_PAIRS = 6  # more are listed by rank
+EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
 WARNINGS = "Warnings"
 METHOD = "How this was computed"
 
@@ -61,19 +65,24 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
 
 def comparison(results: Sequence[Result]) -> str:
     """The values of several families side by side, one column per family."""
-    first, scale = results[0], Scale.from_range(results[0].outcome_range)
-    headings = ("", "model", *(result.family.estimator.name for result in results))
-    rows = []
-    for rank, name in enumerate(first.values.ranking(), start=1):
-        i = first.models.index(name)
-        cells = (_with_error(r.values, i, scale) for r in results)
-        rows.append((str(rank), escape_control_characters(name), *cells))
-    best = ("", "best", *(escape_control_characters(result.values.ranking()[0]) for result in results))
+    first = results[0]
+    values, shown = _comparison_table(results, _with_error), "Values ± standard errors"
+    if max(len(line) for line in values.splitlines()) > TERMINAL_WIDTH:
+        values, shown = _comparison_table(results, _without_error), "Values (standard errors: --json)"
     failed = failure_sentence(first.findings)
-    parts = [failed] * bool(failed) + [text_table([headings, *rows, best], left=(1,))]
-    legend = f"Values ± standard errors, {first.values.method}. Each family is tuned separately."
-    parts.append("\n".join([legend, *scope_lines(first)]))
+    legend = f"{shown}, {first.values.method}. Each family is tuned separately."
+    parts = [failed] * bool(failed) + [values, "\n".join([legend, *scope_lines(first)])]
     return wrap("\n\n".join(parts)) + "\n"
+
+
+def _comparison_table(results: Sequence[Result], cell: Callable[[Values, int, Scale], str]) -> str:
+    first, scale = results[0], Scale.from_range(results[0].outcome_range)
+    rows: list[tuple[str, ...]] = [("", "model", *(result.family.estimator.name for result in results))]
+    for rank, name in enumerate(first.values.ranking(), start=1):
+        cells = (cell(result.values, first.models.index(name), scale) for result in results)
+        rows.append((str(rank), escape_control_characters(name), *cells))
+    rows.append(("", "best", *(escape_control_characters(result.values.ranking()[0]) for result in results)))
+    return text_table(rows, left=(1,))
 
 
 def answer_lines(result: Result) -> list[str]:
@@ -86,6 +95,12 @@ def answer_lines(result: Result) -> list[str]:
     value = f"value {scale.value(float(row['estimate']))}{' net of cost' * has_cost}"
     interval = scale.interval(float(row["low"]), float(row["high"]))
     lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
+    if not np.isfinite(float(row["standard_error"])):
+        lines = [
+            f"First by log and replay alone: {best}, {value}. The experiment has too few rows of it for an interval."
+        ]
+    elif np.ptp(result.values.estimate) < EQUAL_VALUES_ATOL:
+        lines, rivals = [f"No model leads: all have the {value}."], []
     if rivals:
         lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
     failed = failure_sentence(result.findings)
@@ -121,6 +136,11 @@ def _with_error(values: Values, i: int, scale: Scale) -> str:
     """A value ± its standard error."""
     estimate = scale.value(float(values.estimate[i]))
     return "none" if estimate == NO_NUMBER else f"{estimate} ± {scale.difference(float(values.standard_error[i]))}"
+
+
+def _without_error(values: Values, i: int, scale: Scale) -> str:
+    estimate = scale.value(float(values.estimate[i]))
+    return "none" if estimate == NO_NUMBER else estimate
 
 
 def _separation_lines(result: Result) -> list[str]:

@@ -26,7 +26,7 @@ MAX_SIMULATED_MODELS = 100  # more models get the bounds of Sidak and Bonferroni
 def check_level(level: float) -> None:
     """Refuse a level that is not a probability, such as 95."""
     if not 0.0 < level < 1.0:
-        raise UsageError(f"level must lie strictly between 0 and 1, not {level!r}.")
+        raise UsageError(f"level (--level) must lie strictly between 0 and 1, such as 0.95, not {level:g}.")
 
 
 def two_sided_z(level: float) -> float:
