@@ -111,8 +111,9 @@ def check_wheel(python: str, wheel: Path, folder: Path) -> None:
     binaries = new_environment(python, folder / f"wheel-{Path(python).name}")
     run(binaries / "pip", "install", "--quiet", wheel)
     version = run(binaries / "deconfound", "--version").strip()
-    answer = run(binaries / "deconfound", "demo", "-q", folder=folder).splitlines()[0]
-    require(answer.startswith(("Best model", "Leading model")), f"the demo printed {answer!r}")
+    lines = run(binaries / "deconfound", "demo", "-q", folder=folder).splitlines()
+    answer = next((line for line in lines if line.startswith(("Best model", "Leading model"))), None)
+    require(answer is not None, f"the demo printed {lines[:1]}")
     print(f"{python}: wheel installed, {version}. Demo: {answer}")
 
 
