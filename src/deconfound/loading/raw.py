@@ -63,7 +63,7 @@ class Column:
     def _format_value(self, row: int) -> str:
         """A value as it appears in a message: text in quotes, unless it is a number."""
         value = python_value(self.values[row])
-        if isinstance(value, dict):  # a nested value
+        if self.values.type == NESTED and isinstance(value, dict):
             return quote(value["json"])[1:-1].replace('\\"', '"')
         return quote(value) if isinstance(value, str) and not _is_number(value) else quote(value)[1:-1]
 
