@@ -219,7 +219,7 @@ def test_decisions_are_calibrated_on_rewards_that_have_not_seen_the_context(demo
     fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
     data = score_experiment(prepared.arrays, fitted)
     unseen, seen = (
-        SlopeFit.from_experiment(each, each.q.mean(axis=0)).clipped_slope
+        SlopeFit.from_experiment(each, each.q.mean(axis=0)).shrunken_slope
         for each in (replace(data, q=fitted.q_unseen), data)
     )
     assert abs(unseen - seen) > 0.01

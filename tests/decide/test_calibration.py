@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
+from deconfound.decide.calibration import Calibration, CrossFittedPolicy, SlopeFit, fit_calibration
 from deconfound.decide.context_variance import ContextVariance
 from deconfound.decide.recommendation import Policy
 from deconfound.design import FloatArray, Rows, group_folds
@@ -60,7 +60,8 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
         score = design[t.cluster == name].T @ (weight @ residual)[t.cluster == name]
         meat += np.outer(score, score)
     error = np.sqrt((inverse @ meat @ inverse)[-1, -1] * len(clusters) / (len(clusters) - 5))
-    assert (calibration.slope, calibration.slope_standard_error) == pytest.approx((coef[-1], error))
+    shrunken = coef[-1] * (1 - error**2 / coef[-1] ** 2)
+    assert (calibration.slope, calibration.slope_standard_error) == pytest.approx((shrunken, error))
     assert calibration.common_slope == pytest.approx(np.clip(coef[-2], 0, 1))
     expected = ContextVariance.from_residuals(residual, t.model, Rows(t.q))
     assert calibration.context_variance.by_model == pytest.approx(expected.by_model)
@@ -68,6 +69,14 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
     assert calibration.mean_q == pytest.approx(Q.mean(axis=0))
     assert calibration.value == pytest.approx([0.5, 0.6, 0.7])
     assert calibration.draw_variance == pytest.approx(np.full(3, 2 * 0.01**2))  # two draws, 0.01 to either side
+
+
+@pytest.mark.parametrize(
+    ("slope", "expected"), [(0.1, 0.0), (0.2, 0.0), (0.4, 0.3), (0.8, 0.75), (1.5, 1.0), (-1.0, 0.0)]
+)
+def test_a_slope_is_reduced_by_what_noise_alone_would_make_of_it(slope, expected):
+    """With a standard error of 0.2: 0.4 - 0.04 / 0.4 = 0.3, and nothing below one standard error."""
+    assert SlopeFit(slope, 0.2, 1.0, np.zeros(3), 10.0).shrunken_slope == pytest.approx(expected)
 
 
 def test_rows_of_uncompared_models_do_not_affect_the_slope():
@@ -129,8 +138,13 @@ def test_a_cross_fitted_policy_equals_a_loop_and_ignores_outcomes_of_the_held_ou
         deviation = q - mean_q
         common = deviation.mean(axis=1)
         design = np.column_stack([model[:, None] == np.arange(k), common, deviation[np.arange(n), model] - common])
-        slope = np.linalg.lstsq(design[at].astype(float), outcome[at], rcond=None)[0][-1]
-        expected = values.estimate + np.clip(slope, 0, 1) * deviation[held_out]
+        train = design[at].astype(float)
+        coef = np.linalg.lstsq(train, outcome[at], rcond=None)[0]
+        score = train * (outcome[at] - train @ coef)[:, None]
+        inverse = np.linalg.inv(train.T @ train)
+        squared_error = (inverse @ score.T @ score @ inverse)[-1, -1] * len(at) / (len(at) - 5)
+        slope = min(max(coef[-1] - squared_error / coef[-1], 0.0), 1.0)
+        expected = values.estimate + slope * deviation[held_out]
         np.testing.assert_allclose(policy.q[held_out], expected)
         np.testing.assert_allclose(policy.values[held_out], np.tile(values.estimate, (len(held_out), 1)))
     held_out = folds[0].held_out

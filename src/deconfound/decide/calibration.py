@@ -76,7 +76,7 @@ def fit_calibration(
     return Calibration(
         value=_value_or(values, mean_q),
         mean_q=mean_q,
-        slope=fit.clipped_slope,
+        slope=fit.shrunken_slope,
         slope_standard_error=fit.standard_error,
         common_slope=fit.clipped_common_slope,
         draw_variance=_draw_variance(replay, reward.predict_draws(replay), q, between_contexts),
@@ -98,7 +98,7 @@ class FoldCalibration:
         """Values and slope as in ``fit_calibration``."""
         mean_q = np.average(train.q, axis=0, weights=train.weight)
         value = _value_or(shrink_toward(tuned_doubly_robust(train), mean_q), mean_q)
-        return cls(value, mean_q, SlopeFit.from_experiment(train, mean_q).clipped_slope)
+        return cls(value, mean_q, SlopeFit.from_experiment(train, mean_q).shrunken_slope)
 
     def calibrate(self, q: FloatArray) -> FloatArray:
         """Calibrated q (n, k), up to a part that all models share."""
@@ -142,9 +142,15 @@ class SlopeFit:
     df: float
 
     @property
-    def clipped_slope(self) -> float:
-        """The slope, limited to [0, 1]."""
-        return float(np.clip(self.slope, 0.0, 1.0))
+    def shrunken_slope(self) -> float:
+        """The slope less what noise alone would make of it, limited to [0, 1]: slope (1 - se^2 / slope^2).
+
+        Zero where the slope is below its standard error. A slope of nothing but noise would route contexts away from
+        the best model at random.
+        """
+        if not self.slope > self.standard_error:
+            return 0.0
+        return float(min(self.slope - self.standard_error**2 / self.slope, 1.0))
 
     @property
     def clipped_common_slope(self) -> float:
