@@ -11,7 +11,9 @@ from typing import NoReturn
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
+from deconfound.cli.terminal import write_message
 from deconfound.errors import DataError, DeconfoundError, UsageError
+from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
 
 INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
@@ -22,7 +24,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage and exiting."""
-        raise UsageError(f"{message}. See {self.prog} --help.")
+        raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        _print_error(f"{error.filename or 'file'}: {error.strerror or error}.")
+        _print_error(escape_line(f"{_file_name(error)}: {error.strerror or error}."))
         return DeconfoundError.exit_code
     return code
 
@@ -72,10 +74,15 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _print_error(*problems: str) -> None:
-    """One message per problem; several are counted and indented, each with its own further lines."""
-    if len(problems) > 1:
-        indented = (problem.replace("\n", "\n    ") for problem in problems)
-        problems = (f"{len(problems)} problems:", *(f"  {problem}" for problem in indented))
-    message = "deconfound: " + "\n".join(problems)
+    """One message per problem; several are counted and indented. Further lines of a message are indented by more."""
+    messages = [problem.replace("\n", "\n    ") for problem in problems]
+    if len(messages) > 1:
+        messages = [f"{len(messages)} problems:", *(f"  {message}" for message in messages)]
+    text = "deconfound: " + "\n".join(messages)
     # Programs that read the messages get one line each.
-    sys.stderr.write(f"{wrap(message) if sys.stderr.isatty() else message}\n")
+    write_message(f"{wrap(text) if sys.stderr.isatty() else text}\n")
+
+
+def _file_name(error: OSError) -> str:
+    name = error.filename
+    return readable_path(name) if isinstance(name, str | bytes | os.PathLike) else "file"
