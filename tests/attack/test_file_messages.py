@@ -72,14 +72,14 @@ def test_file_names_that_are_not_utf_8_are_readable_in_messages_and_results(tmp_
     demo.write(tmp_path)
     odd = {role: os.fsencode(tmp_path / f"{role}.parquet") for role in ("log", "experiment", "replay")}
     odd["log"] = os.fsencode(tmp_path) + b"/l\xffog.parquet"
-    os.rename(tmp_path / "log.parquet", odd["log"])
+    (tmp_path / "log.parquet").rename(os.fsdecode(odd["log"]))
     arguments = [f"--{role}={os.fsdecode(path)}" for role, path in odd.items()]
     output = os.fsdecode(os.fsencode(tmp_path) + b"/p\xffage.json")
     assert main(["evaluate", *arguments, "-q", "--refits=2", "--verbose", "-o", output]) in (0, 3)
     shown = capsys.readouterr()
     assert "(l\\xffog.parquet)" in shown.out
     assert "p\\xffage.json." in shown.err
-    os.remove(odd["log"])
+    Path(os.fsdecode(odd["log"])).unlink()
     packed = os.fsdecode(os.fsencode(tmp_path) + b"/l\xffog.csv.gz")
     Path(packed).write_bytes(gzip.compress(as_csv(Good().log)))
     assert main(["check", f"--log={packed}", *arguments[1:]]) == 1

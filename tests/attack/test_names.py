@@ -6,6 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ class Cells(HTMLParser):
             self.labels.append("")
             self.tag = "label"
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, _tag):
         self.tag = ""
 
     def handle_data(self, data):
@@ -136,8 +137,6 @@ def test_counts_by_model_survive_long_names():
     log = [{**row, "model": "m" * 58, "outcome": None if k < 40 else 1} for k in range(41)]
     experiment = [{**row, "model": ("m" * 58, "bee")[k % 2], "outcome": k % 2} for k in range(8)]
     replay = [{**row, "model": name} for name in ("m" * 58, "bee")]
-    import pyarrow as pa
-
     tables = {"log": log, "experiment": experiment, "replay": replay}
     study = dc.load(**{role: pa.Table.from_pylist(rows) for role, rows in tables.items()}, drop_missing=True)
     assert any("m: 40)" in finding.message for finding in study.findings)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from deconfound.data import Replay, text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
-from deconfound.escaping import escape_formulas, escape_json, escape_name
+from deconfound.escaping import escape_formulas, escape_json, escape_name, escape_text
 from deconfound.formatting import (
     format_percent,
     pluralize,
@@ -78,7 +78,7 @@ class RecommendationTable:
             return escape_name(row.context_id)
         line = " ".join(text.split())
         cut = len(line) > MAX_CONTEXT_CHARACTERS
-        return f'"{escape_name(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
+        return f'"{escape_text(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
 
 
 def recommendation_text(table: RecommendationTable) -> str:
