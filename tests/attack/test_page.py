@@ -80,3 +80,8 @@ def test_no_name_becomes_markup_and_no_element_needs_what_the_policy_forbids(pag
 def test_no_direction_mark_or_invisible_character_is_on_the_page(page):
     assert not set(CONTROLS) & set(page)
     assert "\\u202e\\u200b\\x9b" in page
+
+
+def test_a_sentence_that_forgot_to_escape_a_name_is_escaped_at_the_exit(monkeypatch):
+    monkeypatch.setattr("deconfound.report.html._legend", lambda _: [CONTROLS])
+    assert not set(CONTROLS) & set(render_html(demo_result()))

@@ -14,6 +14,7 @@ import pytest
 import deconfound as dc
 from deconfound.cli import main
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.demo import make_demo
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
@@ -127,6 +128,14 @@ def test_a_problem_is_one_line_wherever_the_name_is():
     problem = Problem(f"{HOSTILE}.csv", HOSTILE, HOSTILE)
     assert_safe(str(problem))
     assert len(str(DataError([problem, problem])).splitlines()) == 2
+
+
+def test_the_exit_escapes_what_no_sentence_has_escaped_and_leaves_our_line_breaks(capsys):
+    write_result(f"two\n\tlines{ESCAPE}\n")
+    write_message(f"two\n\tlines{ESCAPE}\r\n")
+    shown = capsys.readouterr()
+    assert shown.out == "two\n\tlines\\x1b[31m\\x9b2J\\u202e\\u200b\n"
+    assert shown.err == "two\n\tlines\\x1b[31m\\x9b2J\\u202e\\u200b\\r\n"
 
 
 def test_progress_is_one_line(monkeypatch, capsys):
