@@ -57,6 +57,11 @@ def test_the_separator_is_found_after_a_name_with_line_breaks(delimiter):
     assert read_csv(data, "log.csv").arrow["model"].to_pylist() == ["007"]
 
 
+@pytest.mark.parametrize("header", [b'na"me;model', b'say "hi, you";model', b"'a;model"])
+def test_a_quote_inside_a_name_does_not_hide_the_end_of_the_header(header):
+    assert sniff_delimiter(header + b'\n"a, ""b"", c";1\n"x, y, z";"2"\n') == ";"
+
+
 def test_a_header_that_two_parsers_read_differently_is_refused(tmp_path, monkeypatch):
     paths = write_study(tmp_path, Good(), "csv")
     monkeypatch.setattr("deconfound.loading.csv._read_header", lambda *_: ["context", "modle", "output", "outcome"])

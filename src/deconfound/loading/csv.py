@@ -20,8 +20,8 @@ from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_position
 from deconfound.loading.raw import RawTable, row_examples
 
 DELIMITERS = ",;\t|"
-HEADER_RECORD = re.compile(rb'(?:[^"\r\n]+|"[^"]*")*')  # up to the first line break outside quotes
-QUOTED = re.compile(rb'"[^"]*"')
+HEADER_RECORD = re.compile(rb'(?:[^"\r\n]++|(?<![^,;\t|])"(?:[^"]++|"")*+"|")*+')
+"""Up to the first line break outside quoted cells; a quote inside a cell opens nothing."""
 NAMES_FIRST = "Write the column names in the first line, those with separators, quotes or line breaks in quotes."
 
 
@@ -55,7 +55,7 @@ class _CsvFile:
 def sniff_delimiter(data: bytes) -> str:
     """The separator that occurs most often in the header outside quotes; a comma if none does."""
     header = HEADER_RECORD.match(data.lstrip())
-    unquoted = b"" if header is None else QUOTED.sub(b"", header[0])
+    unquoted = b"" if header is None else b"".join(header[0].split(b'"')[::2])
     return max(DELIMITERS, key=lambda delimiter: unquoted.count(delimiter.encode()))
 
 
