@@ -22,6 +22,7 @@ from deconfound.loading.raw import RawTable, row_examples
 DELIMITERS = ",;\t|"
 HEADER_RECORD = re.compile(rb'(?:[^"\r\n]++|(?<![^,;\t|])"(?:[^"]++|"")*+"|")*+')
 """Up to the first line break outside quoted cells; a quote inside a cell opens nothing."""
+QUOTED = re.compile(rb'"[^"]*"')
 NAMES_FIRST = "Write the column names in the first line, those with separators, quotes or line breaks in quotes."
 
 
@@ -55,7 +56,7 @@ class _CsvFile:
 def sniff_delimiter(data: bytes) -> str:
     """The separator that occurs most often in the header outside quotes; a comma if none does."""
     header = HEADER_RECORD.match(data.lstrip())
-    unquoted = b"" if header is None else b"".join(header[0].split(b'"')[::2])
+    unquoted = b"" if header is None else QUOTED.sub(b"", header[0])
     return max(DELIMITERS, key=lambda delimiter: unquoted.count(delimiter.encode()))
 
 
