@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from deconfound.cli.terminal import write_message, write_result
 from deconfound.demo import make_demo
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
+from deconfound.report.check_text import finding_line
 from tests.support.commands import SMALL, evaluate_command
 from tests.support.studies import Good, write_study
 
@@ -149,6 +151,7 @@ def test_progress_is_one_line(monkeypatch, capsys):
 def test_findings_about_files_are_one_line():
     finding = Finding("columns", "warn", Notice(HOSTILE, HOSTILE))
     assert_safe(finding.message + finding.remedy)
+    assert_safe(finding_line(replace(finding, check=HOSTILE)))
 
 
 @pytest.fixture(scope="module")
