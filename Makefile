@@ -6,8 +6,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+LOWEST := .venv-lowest
+PYTHONS ?= python3.11 python3.12 python3.13
 
-.PHONY: setup demo test test-bench slow check format bench reproduction lock clean
+.PHONY: setup demo test test-bench test-lowest slow check release-check format bench reproduction lock clean
 
 setup: $(READY)
 
@@ -25,6 +27,21 @@ test: setup
 
 test-bench: setup
 	$(BIN)/python -m pytest -n 2 laboratory/tests
+
+# The oldest versions that pyproject.toml allows: the parts of the package that use the libraries most.
+$(LOWEST)/.ready: pyproject.toml requirements-lowest.txt
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-lowest.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test-lowest: $(LOWEST)/.ready
+	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/features tests/linalg tests/loading tests/reward tests/cli \
+		tests/demo tests/value
+
+# Needs a package index and these interpreters on the path.
+release-check: setup
+	$(BIN)/python -m tools.release_check $(PYTHONS)
 
 slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow tests laboratory/tests
@@ -51,6 +68,8 @@ reproduction: setup
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group dev pyproject.toml requirements-build.in --output-file requirements-dev.txt
+	uv pip compile --universal --python-version 3.11 --resolution lowest-direct --generate-hashes --no-annotate --no-header \
+		--extra plots pyproject.toml requirements-lowest.in requirements-build.in --output-file requirements-lowest.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ BLOCK = re.compile(r"^(Create|Append to|Change) `([^`]+)`:\n\n```(?:python|diff)
 SMALL = Sizes(log_contexts=30, log_repeats=3, log_people=20, experiment_contexts=30, experiment_people=30, draws=1)
 NAME = "shifted-log"
 LABORATORY = ROOT / "laboratory" / "src"
-NEEDS_LABORATORY = pytest.mark.skipif(not LABORATORY.is_dir(), reason="the source distribution has no laboratory")
+NEEDS_LABORATORY = pytest.mark.skipif(
+    not LABORATORY.is_dir() or find_spec("deconfound_bench") is None, reason="the laboratory is not installed"
+)
 
 
 def apply_diff(text: str, diff: str) -> str:

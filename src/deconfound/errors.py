@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import ClassVar
 
 from deconfound.escaping import escape_line
@@ -59,6 +60,12 @@ class UsageError(DeconfoundError):
     """The call itself is wrong: an unknown name, a contradictory option, a missing extra."""
 
     exit_code = 2
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that NumPy's generators do not take."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise UsageError(f"seed (--seed) must be a whole number of at least 0, not {seed!r}.")
 
 
 class AssumptionError(DeconfoundError):

@@ -20,7 +20,7 @@ from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.checks import CheckReport, run_checks
 from deconfound.diagnose.context_shift import require_overlap
 from deconfound.diagnose.exclusion import exclusion_findings
-from deconfound.errors import UsageError
+from deconfound.errors import UsageError, check_seed
 from deconfound.evidence import require_information, require_rows
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
@@ -125,6 +125,7 @@ def prepare(
 ) -> PreparedStudy:
     """Compute the features of a study and check its assumptions, once for all families to be evaluated on it."""
     check_level(level)
+    check_seed(seed)
     if not isinstance(study, Study):
         raise UsageError(f"study must be a Study from dc.load, not {type(study).__name__}.")
     cost = None if options.cost is None else costs_by_model(study, options.cost)

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytest.importorskip("deconfound_bench", reason="the laboratory is not installed")
+
 from benchmarks import real_grids
 from benchmarks import real_grids_studies as studies
 from benchmarks.real_grids import TABLES, Column, Results, change, comparison_table, jackknife

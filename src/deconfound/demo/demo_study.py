@@ -26,6 +26,7 @@ from deconfound.demo.quality import Case, parse_case, score_note
 from deconfound.demo.text_sampling import TextSampler
 from deconfound.demo.writers import WRITERS
 from deconfound.design import FloatArray, IntArray
+from deconfound.errors import check_seed
 
 MODELS = tuple(WRITERS)
 # The true value is an average over one fixed set of messages, with a standard error of about 0.0025 per model. Among
@@ -101,6 +102,7 @@ class RandomStreams:
 
 def make_demo(seed: int = 0, mechanism: Mechanism | None = None, sizes: Sizes | None = None) -> Demo:
     """Generate the demo study; the same seed gives the same bytes."""
+    check_seed(seed)
     mechanism, sizes = mechanism or Mechanism(), sizes or Sizes()
     log, experiment, replay = (_streams(source) for source in np.random.SeedSequence(seed).spawn(3))
     cases = make_cases(sizes.experiment_contexts, experiment.contexts)

@@ -14,6 +14,7 @@ from deconfound.diagnose.output_mechanism import check_output_mechanism
 from deconfound.diagnose.randomization import check_randomization
 from deconfound.diagnose.replay_fidelity import check_replay_fidelity
 from deconfound.diagnose.sanity import check_sanity
+from deconfound.errors import check_seed
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding
@@ -51,6 +52,7 @@ def check(
     table of the contexts to generalize to, by default the experiment's.
     """
     check_level(level)
+    check_seed(seed)
     progress("reading texts", 0.0)
     arrays = StudyArrays.from_study(study, features)
     contexts = None if target is None else load_contexts(target)

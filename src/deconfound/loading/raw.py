@@ -62,10 +62,18 @@ class Column:
 
     def _format_value(self, row: int) -> str:
         """A value as it appears in a message: text in quotes, unless it is a number."""
-        value = self.values[row].as_py()
-        if self.values.type == NESTED and value is not None:
+        value = python_value(self.values[row])
+        if self.values.type == NESTED and isinstance(value, dict):
             return shorten(value["json"])
         return quote(value) if isinstance(value, str) and not _is_number(value) else shorten(str(value))
+
+
+def python_value(scalar: pa.Scalar) -> object:
+    """A value as Python has it; the stored number and its type where it is beyond Python's range, as of some dates."""
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError, LookupError):  # the last from an unknown time zone
+        return f"{getattr(scalar, 'value', '?')} ({scalar.type})"
 
 
 def row_examples(row_numbers: RowNumbers, rows: Iterable[int], note: str = "") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.data import Study
 from deconfound.design import FloatArray
-from deconfound.errors import EvidenceError, UsageError
+from deconfound.errors import EvidenceError, UsageError, check_seed
 from deconfound.loading import LogAndReplay
 from deconfound.planning.allocation import (
     MAX_ROWS,
@@ -166,8 +166,7 @@ def plan(
         raise UsageError(f"--extra-contexts must be at least 0, not {extra_contexts}.")
     if not 0.0 <= tolerance < 1.0:
         raise UsageError(f"--regret must lie between 0 and 1, not {tolerance:g}.")
-    if seed < 0:
-        raise UsageError(f"--seed must be at least 0, not {seed}.")
+    check_seed(seed)
     inputs = _plan_inputs(source, family, seed, progress)
     low, high = (
         Forecast.from_inputs(inputs.scaled(factor), level, extra_contexts, tolerance)

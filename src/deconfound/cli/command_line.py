@@ -6,17 +6,21 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from traceback import extract_tb
 from typing import NoReturn
 
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
+from deconfound.cli.streams import prepare_streams
 from deconfound.cli.terminal import write_message
 from deconfound.errors import DataError, DeconfoundError, UsageError
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
 
-INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
+PACKAGE = "deconfound"
+TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -27,28 +31,50 @@ class CommandParser(argparse.ArgumentParser):
         raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; every failure ends in a message."""
     try:
-        code = _run(sys.argv[1:] if arguments is None else list(arguments))
+        prepare_streams()
+        code = _run_command(arguments)
         sys.stdout.flush()
-    except DataError as error:
-        _print_error(*map(str, error.problems))
-        return error.exit_code
-    except DeconfoundError as error:
-        _print_error(str(error))
-        return error.exit_code
-    except KeyboardInterrupt:
-        _print_error("interrupted.")
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader closed the pipe early, as `| head` does; that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        _print_error(escape_line(f"{_file_name(error)}: {error.strerror or error}."))
-        return DeconfoundError.exit_code
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _print_error(*_messages(error))
+        return error.exit_code if isinstance(error, DeconfoundError) else DeconfoundError.exit_code
     return code
+
+
+def _messages(error: Exception) -> tuple[str, ...]:
+    """What to tell the user about a failure; several problems of the data are one message each."""
+    if isinstance(error, DataError):
+        return tuple(map(str, error.problems))
+    if isinstance(error, DeconfoundError):
+        return (str(error),)
+    if isinstance(error, OSError) and error.strerror:
+        return (escape_line(f"{_file_name(error)}: {error.strerror}."),)
+    if isinstance(error, MemoryError):
+        return ("not enough memory for this study. Use fewer rows or models, or a machine with more memory.",)
+    return (_unexpected(error),)
+
+
+def _file_name(error: OSError) -> str:
+    name = error.filename
+    return readable_path(name) if isinstance(name, str | bytes | os.PathLike) else "output"
+
+
+def _unexpected(error: Exception) -> str:
+    """A defect of this package: its kind and place, without text that may come from the user's data."""
+    frames = [frame for frame in extract_tb(error.__traceback__) if PACKAGE in Path(frame.filename).parts]
+    place = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    return (
+        f"unexpected {type(error).__name__}{place}. This is a defect of deconfound {__version__}. Please report the "
+        f"command and what it prints with {TRACEBACK}=1 in its environment."
+    )
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -65,7 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run_command(arguments: Sequence[str]) -> int:
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
     parsed = build_parser().parse_args(arguments)
@@ -81,8 +107,3 @@ def _print_error(*problems: str) -> None:
     text = "deconfound: " + "\n".join(messages)
     # Programs that read the messages get one line each.
     write_message(f"{wrap(text) if sys.stderr.isatty() else text}\n")
-
-
-def _file_name(error: OSError) -> str:
-    name = error.filename
-    return readable_path(name) if isinstance(name, str | bytes | os.PathLike) else "file"
