@@ -19,6 +19,7 @@ from tools.import_graph import first_cycle, imports, module_edges, modules, room
 SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
+    {"escaping"},
     {"errors", "formatting", "progress", "threads"},
     {"findings"},
     {"design"},

@@ -14,17 +14,22 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
+from deconfound.escaping import escape_line
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of the input: where it is, what is wrong, how to fix it."""
+    """One fault of the input: where it is, what is wrong, how to fix it.
+
+    As text it is one line: a line break in a user's name cannot fake another problem.
+    """
 
     where: str
     what: str
     fix: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}. {self.fix}"
+        return escape_line(f"{self.where}: {self.what}. {self.fix}")
 
 
 def merge_problems(problems: Sequence[Problem]) -> list[Problem]:

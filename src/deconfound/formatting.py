@@ -5,35 +5,67 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import shlex
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from deconfound.escaping import escape_line, escape_name, escape_text
+
 MAX_QUOTED_CHARACTERS = 60  # a longer value would hide the rest of the message
+NAME_END_CHARACTERS = 20  # of a long name that stay when its middle is cut: versions are at the end
 MAX_LISTED_NAMES = 8
+ELLIPSIS = "…"
+QUOTE, ESCAPED_QUOTE = '"', '\\"'
 TERMINAL_WIDTH = 100
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 COLUMN_GAP = re.compile(r"\S {2,}\S")  # two spaces in a row separate the cells of a table
 
 
-def quote(value: object) -> str:
-    """Put a user's value in quotes, shortened, on one line and without terminal control codes."""
+def quote(value: object, *, whole: bool = False) -> str:
+    """Put a user's value in quotes, on one line and without terminal control codes; cut unless ``whole``."""
     text = str(value)
-    shortened = escape_control_characters(text[:MAX_QUOTED_CHARACTERS]).replace('"', '\\"')
-    ellipsis = "…" if len(text) > MAX_QUOTED_CHARACTERS else ""
-    return f'"{shortened}{ellipsis}"'
+    shown = escape_text(text) if whole else shorten(text)
+    return f'"{shown.replace(QUOTE, ESCAPED_QUOTE)}"'
 
 
-def escape_control_characters(text: str) -> str:
-    """Write control characters, direction marks and lone surrogates as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def shorten(text: str) -> str:
+    """The first ``MAX_QUOTED_CHARACTERS`` of a text, escaped, with an ellipsis for the rest."""
+    return escape_text(text[:MAX_QUOTED_CHARACTERS]) + ELLIPSIS * (len(text) > MAX_QUOTED_CHARACTERS)
 
 
 def join_names(names: Iterable[object]) -> str:
     """List the first ``MAX_LISTED_NAMES`` names and count the others."""
-    listed = [escape_control_characters(str(name)[:MAX_QUOTED_CHARACTERS]) for name in names]
-    rest = len(listed) - MAX_LISTED_NAMES
-    return ", ".join(listed[:MAX_LISTED_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+    return join_noted_names((name, "") for name in names)
+
+
+def join_noted_names(pairs: Iterable[tuple[object, str]]) -> str:
+    """The same for names with a note each, such as a count: a long name is cut, its note never."""
+    names, notes = [], []
+    for name, note in pairs:
+        names.append(str(name))
+        notes.append(note)
+    listed = [f"{name}{note}" for name, note in zip(_short_names(names[:MAX_LISTED_NAMES]), notes, strict=False)]
+    rest = len(names) - MAX_LISTED_NAMES
+    return ", ".join(listed) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Cut long names in the middle, escaped; names that would then look alike stay whole."""
+    short = [_cut_middle(name) for name in names]
+    whole = {cut for cut in short if len({name for name, other in zip(names, short, strict=True) if other == cut}) > 1}
+    return [escape_name(name if cut in whole else cut) for name, cut in zip(names, short, strict=True)]
+
+
+def _cut_middle(name: str) -> str:
+    if len(name) <= MAX_QUOTED_CHARACTERS:
+        return name
+    return name[: MAX_QUOTED_CHARACTERS - NAME_END_CHARACTERS] + ELLIPSIS + name[-NAME_END_CHARACTERS:]
+
+
+def shell_argument(text: str) -> str:
+    """A user's text as one argument of a suggested command, safe to copy into a shell."""
+    return shlex.quote(escape_line(text))
 
 
 def pluralize(number: int, noun: str) -> str:

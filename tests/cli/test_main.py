@@ -102,11 +102,11 @@ def test_an_interrupt_ends_with_code_130(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("error", "printed"),
     [
-        (UsageError("first line\nsecond line"), "deconfound: first line\nsecond line\n"),
+        (UsageError("first line\nsecond line"), "deconfound: first line\n    second line\n"),
         (DataError([Problem("a.csv", "it is empty", "Fill it.")]), "deconfound: a.csv: it is empty. Fill it.\n"),
         (
             DataError([Problem("a.csv", "two\nlines", "Join them."), Problem("b.csv", "it is empty", "Fill it.")]),
-            "deconfound: 2 problems:\n  a.csv: two\n    lines. Join them.\n  b.csv: it is empty. Fill it.\n",
+            "deconfound: 2 problems:\n  a.csv: two\\nlines. Join them.\n  b.csv: it is empty. Fill it.\n",
         ),
     ],
 )

@@ -24,7 +24,7 @@ def test_csv_has_full_precision_and_no_formulas():
     assert rows[2] == ["a|b\\|<c>", repr(1 / 3), "", "7"]
     assert rows[3] == ["two\nlines", "0.5", "", "-1"]
     for start in "=+-@":
-        assert to_csv(Table("t", (start,), ((f"{start}x",),))) == f"'{start}\n'{start}x\n"
+        assert to_csv(Table("t", (f"{start}x()",), ((f"{start}y()",),))) == f"'{start}x()\n'{start}y()\n"
 
 
 def test_special_characters_do_not_break_a_markdown_table():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from deconfound.cli.options import (
     EXIT_CODES,
@@ -15,6 +14,7 @@ from deconfound.cli.options import (
     parse_column_map,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, EvidenceError
 
 
@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         progress.clear()
     findings = (*study.findings, *checked)
     if arguments.json:
-        sys.stdout.write(dump_json(check_document(findings, arguments.level, arguments.seed)))
+        write_result(dump_json(check_document(findings, arguments.level, arguments.seed)))
     else:
         scale = Scale.from_range(study.outcome_range)
-        sys.stdout.write(check_text([scale.finding(each) for each in findings], arguments.level))
+        write_result(check_text([scale.finding(each) for each in findings], arguments.level))
     if any_failed(findings):
         return AssumptionError.exit_code
     return 0 if any_conclusive(findings) else EvidenceError.exit_code

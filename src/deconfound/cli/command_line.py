@@ -14,7 +14,9 @@ from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
+from deconfound.cli.terminal import write_message
 from deconfound.errors import DataError, DeconfoundError, UsageError
+from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
 
 PACKAGE = "deconfound"
@@ -26,7 +28,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage and exiting."""
-        raise UsageError(f"{message}. See {self.prog} --help.")
+        raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -54,10 +56,15 @@ def _messages(error: Exception) -> tuple[str, ...]:
     if isinstance(error, DeconfoundError):
         return (str(error),)
     if isinstance(error, OSError) and error.strerror:
-        return (f"{error.filename or 'output'}: {error.strerror}.",)
+        return (escape_line(f"{_file_name(error)}: {error.strerror}."),)
     if isinstance(error, MemoryError):
         return ("not enough memory for this study. Use fewer rows or models, or a machine with more memory.",)
     return (_unexpected(error),)
+
+
+def _file_name(error: OSError) -> str:
+    name = error.filename
+    return readable_path(name) if isinstance(name, str | bytes | os.PathLike) else "output"
 
 
 def _unexpected(error: Exception) -> str:
@@ -93,10 +100,10 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 
 def _print_error(*problems: str) -> None:
-    """One message per problem; several are counted and indented, each with its own further lines."""
-    if len(problems) > 1:
-        indented = (problem.replace("\n", "\n    ") for problem in problems)
-        problems = (f"{len(problems)} problems:", *(f"  {problem}" for problem in indented))
-    message = "deconfound: " + "\n".join(problems)
+    """One message per problem; several are counted and indented. Further lines of a message are indented by more."""
+    messages = [problem.replace("\n", "\n    ") for problem in problems]
+    if len(messages) > 1:
+        messages = [f"{len(messages)} problems:", *(f"  {message}" for message in messages)]
+    text = "deconfound: " + "\n".join(messages)
     # Programs that read the messages get one line each.
-    sys.stderr.write(f"{wrap(message) if sys.stderr.isatty() else message}\n")
+    write_message(f"{wrap(text) if sys.stderr.isatty() else text}\n")

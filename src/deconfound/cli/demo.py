@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from deconfound.cli.options import (
     parse_families,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.terminal import write_result
 
 if TYPE_CHECKING:
     from deconfound.demo import Demo
@@ -50,9 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         progress.clear()
     text = _as_json(demo, results) if arguments.json else _as_text(demo, results, verbose=arguments.verbose)
-    sys.stdout.write(text)
+    write_result(text)
     if arguments.output is not None and not arguments.json:
-        sys.stdout.write(f"The three tables are in {arguments.output}. Next:\n{_example_command(arguments.output)}\n")
+        write_result(f"The three tables are in {arguments.output}. Next:\n{_example_command(arguments.output)}\n")
     return 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.formatting import quote
 
@@ -187,7 +187,7 @@ def _save(result: Result, path: Path, columns: dict[str, str]) -> None:
     else:
         result.save(path)
         save_column_map(columns, path)
-        sys.stderr.write(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
+        write_message(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
 
 
 def _print(results: Sequence[Result], *, as_json: bool, verbose: bool) -> None:
@@ -196,6 +196,6 @@ def _print(results: Sequence[Result], *, as_json: bool, verbose: bool) -> None:
 
     if as_json:
         content = document(results[0]) if len(results) == 1 else {"results": [document(one) for one in results]}
-        sys.stdout.write(dump_json(content))
+        write_result(dump_json(content))
     else:
-        sys.stdout.write(results[0].summary(verbose=verbose) if len(results) == 1 else comparison(results))
+        write_result(results[0].summary(verbose=verbose) if len(results) == 1 else comparison(results))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
+from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import quote
 
 if TYPE_CHECKING:
@@ -151,4 +152,4 @@ def parse_families(name: str) -> Sequence[str]:
 
 def report_written(path: Path) -> None:
     """Say on stderr where a file was written; stdout may be JSON for another program."""
-    sys.stderr.write(f"Written to {path}.\n")
+    write_message(f"Written to {escape_line(readable_path(path))}.\n")

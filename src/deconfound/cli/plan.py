@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.terminal import write_result
 from deconfound.errors import UsageError
 from deconfound.formatting import quote
 
@@ -86,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
     rows = result.table(propensity=propensity)
     if arguments.json:
-        sys.stdout.write(dump_json(plan_document(result, answers, rows)))
+        write_result(dump_json(plan_document(result, answers, rows)))
     else:
-        sys.stdout.write(plan_text(result, answers, rows, show_bars=path is None))
+        write_result(plan_text(result, answers, rows, show_bars=path is None))
     if path is not None:
         _write(path, result, answers, rows)
         report_written(path)

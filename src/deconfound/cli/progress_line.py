@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from time import monotonic
 
+from deconfound.escaping import escape_line
+
 
 @dataclass(slots=True)
 class ProgressLine:
@@ -23,13 +25,13 @@ class ProgressLine:
         """Show the stage and, on a terminal, the share of it that is done."""
         if self.quiet:
             return
-        elapsed = monotonic() - self.start
+        elapsed, shown = monotonic() - self.start, escape_line(stage)
         if sys.stderr.isatty():
             percent = f" {100 * done:.0f} %" if done else ""
-            sys.stderr.write(f"\r\033[K{elapsed:5.1f} s  {stage}{percent}")
+            sys.stderr.write(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}")
             sys.stderr.flush()
         elif stage != self.stage:
-            sys.stderr.write(f"{elapsed:5.1f} s  {stage}\n")
+            sys.stderr.write(f"{elapsed:5.1f} s  {shown}\n")
         self.stage = stage
 
     def clear(self) -> None:

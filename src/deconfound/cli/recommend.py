@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from deconfound.cli.options import (
@@ -13,6 +12,7 @@ from deconfound.cli.options import (
     parse_column_map,
     report_written,
 )
+from deconfound.cli.terminal import write_result
 
 
 def add_command(commands: Commands) -> None:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         Scale.from_range(result.outcome_range),
         has_cost=result.policy.cost is not None,
     )
-    sys.stdout.write(recommendation_json(table) if arguments.json else recommendation_text(table))
+    write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
         write_recommendations(table, path)
         report_written(path)

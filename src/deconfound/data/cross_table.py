@@ -22,8 +22,9 @@ from deconfound.data.tables import (
     text_ids,
 )
 from deconfound.errors import Problem, UsageError
+from deconfound.escaping import escape_name
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, escape_control_characters, join_names, pluralize, quote, similar_name
+from deconfound.formatting import did_you_mean, join_names, pluralize, quote, shell_argument, similar_name
 
 MIN_MODELS = 2  # a comparison needs two
 MIN_ROWS = 2  # one row has no variance, so its value would have no standard error
@@ -123,7 +124,7 @@ def models_without_replay(experiment: Experiment, replay: Replay, models: Sequen
         similar = similar_name(name, models)
         typo = "" if similar is None else f"Correct it if {quote(similar)} is meant. "
         what = f"model {quote(name)} has no replay{count}; {replay.source} covers {join_names(models)}"
-        fix = f"{typo}Replay it, or leave it out with --models {','.join(models)}."
+        fix = f"{typo}Replay it, or leave it out with --models {shell_argument(','.join(models))}."
         problems.append(Problem(experiment.locate(int(rows[0])), what, fix))
     return problems
 
@@ -135,7 +136,7 @@ def impossible_assignments(experiment: Experiment, models: Sequence[str]) -> lis
         rows = np.flatnonzero(propensity <= 0)
         if name in models and len(rows):
             count = f" ({pluralize(len(rows), 'row')})" if len(rows) > 1 else ""
-            column = f"{PROPENSITY_PREFIX}{escape_control_characters(name)}"
+            column = f"{PROPENSITY_PREFIX}{escape_name(name)}"
             what = f"{column} is 0{count}, so this model, which is compared, could not be assigned"
             fix = "Remove such rows, or leave the model out with --models."
             problems.append(Problem(experiment.locate(int(rows[0])), what, fix))

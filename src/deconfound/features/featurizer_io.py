@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from deconfound.errors import DataError, Problem
+from deconfound.escaping import escape_json
 from deconfound.features.blocks import Scaling
 from deconfound.features.distinct_rows import BlockLayout
 from deconfound.features.featurizer import FeatureSpec, Featurizer
@@ -34,7 +35,7 @@ def save_featurizer(featurizer: Featurizer, directory: Path | str) -> None:
         "psi_source": featurizer.psi_source,
         "findings": [finding_to_document(finding) for finding in featurizer.findings],
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
     (directory / "featurizer.json").write_text(text, encoding="utf-8")
     np.savez(directory / "featurizer.npz", **_to_arrays(featurizer))
 

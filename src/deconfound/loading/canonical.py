@@ -14,7 +14,7 @@ from deconfound.data import Mask, RowNumbers, describe_context, text_ids
 from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import join_names, pluralize, quote
+from deconfound.formatting import join_noted_names, pluralize, quote
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
     MAX_EXACT_INTEGER,
@@ -188,7 +188,8 @@ def _missing_outcome_findings(raw: RawTable, arrow: pa.Table, missing: Mask) -> 
 
 def _count_by_model(arrow: pa.Table, rows: Mask) -> str:
     counts = arrow["model"].filter(pa.array(rows)).value_counts().to_pylist()
-    return join_names(f"{row['values']}: {row['counts']}" for row in sorted(counts, key=lambda row: row["values"]))
+    ordered = sorted(counts, key=lambda row: row["values"])
+    return join_noted_names((row["values"], f": {row['counts']:,}") for row in ordered)
 
 
 def _drop_rows(table: CanonicalTable, missing: Mask, problems: list[Problem]) -> CanonicalTable | None:

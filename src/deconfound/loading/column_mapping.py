@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deconfound.errors import Problem, UsageError
-from deconfound.formatting import did_you_mean, join_names, quote, similar_name
+from deconfound.formatting import did_you_mean, join_names, quote, shell_argument, similar_name
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "context_id": ("prompt_id", "query_id", "question_id", "input_id", "request_id", "item_id", "task_id", "id"),
@@ -118,7 +118,7 @@ class ColumnResolver:
 
     def _ambiguous(self, name: str, matches: list[str]) -> Problem:
         what = f"several columns could be the {name}: {join_names(matches)}"
-        return Problem(self.source, what, f"Choose one, for example --map {name}={matches[0]}.")
+        return Problem(self.source, what, f"Choose one, for example --map {shell_argument(f'{name}={matches[0]}')}.")
 
     def _missing_names(self, columns: Mapping[str, str], present: Sequence[str]) -> tuple[str, ...]:
         needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]

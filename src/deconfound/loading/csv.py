@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +20,10 @@ from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_position
 from deconfound.loading.raw import RawTable, row_examples
 
 DELIMITERS = ",;\t|"
-MAX_HEADER_BYTES = 1 << 17
+HEADER_RECORD = re.compile(rb'(?:[^"\r\n]++|(?<![^,;\t|])"(?:[^"]++|"")*+"|")*+')
+"""Up to the first line break outside quoted cells; a quote inside a cell opens nothing."""
+QUOTED = re.compile(rb'"[^"]*"')
+NAMES_FIRST = "Write the column names in the first line, those with separators, quotes or line breaks in quotes."
 
 
 def read_csv(data: bytes, source: str) -> RawTable:
@@ -31,6 +37,7 @@ def read_csv(data: bytes, source: str) -> RawTable:
     table = _parse(file)
     if table is None:
         raise _shape_error(file, source)
+    _refuse_other_names(table.column_names, file.names, source)
     return RawTable(table, source, RowNumbers())
 
 
@@ -48,19 +55,38 @@ class _CsvFile:
 
 def sniff_delimiter(data: bytes) -> str:
     """The separator that occurs most often in the header outside quotes; a comma if none does."""
-    text = data.lstrip()
-    end = text.find(b"\n")
-    header = text[: end if end >= 0 else None].decode()
-    unquoted = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=unquoted.count)
+    header = HEADER_RECORD.match(data.lstrip())
+    unquoted = b"" if header is None else QUOTED.sub(b"", header[0])
+    return max(DELIMITERS, key=lambda delimiter: unquoted.count(delimiter.encode()))
 
 
 def _read_header(data: bytes, delimiter: str, source: str) -> list[str]:
-    head = io.StringIO(data[:MAX_HEADER_BYTES].decode(errors="ignore"), newline="")
+    """The names in the first record, however long it is and however many lines it has."""
+    lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     try:
-        return next(row for row in csv.reader(head, delimiter=delimiter) if row)
+        with _any_field_size():
+            return next(row for row in csv.reader(lines, delimiter=delimiter) if row)
     except (csv.Error, StopIteration):
-        raise file_error(source, "the header cannot be read", "Write the column names in the first line.") from None
+        raise file_error(source, "the header cannot be read", NAMES_FIRST) from None
+
+
+@contextmanager
+def _any_field_size() -> Iterator[None]:
+    """Let Python's reader accept cells of any length; its limit is one for the whole process."""
+    limit = csv.field_size_limit(MAX_BLOCK_BYTES)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _refuse_other_names(parsed: list[str], names: list[str], source: str) -> None:
+    """Cells are read as text by the names of their columns: a column under another name would be typed by guess."""
+    if parsed == names:
+        return
+    first = next((at for at, pair in enumerate(zip(parsed, names, strict=False)) if pair[0] != pair[1]), -1)
+    seen = f"{quote(names[first])} or {quote(parsed[first])}" if first >= 0 else f"{len(names)} or {len(parsed)} names"
+    raise file_error(source, f"the header can be read in two ways ({seen})", NAMES_FIRST)
 
 
 def _parse(file: _CsvFile) -> pa.Table | None:
@@ -114,16 +140,14 @@ def _quotes_balanced(data: bytes, delimiter: str) -> bool:
 
 def _first_misquoted_row(file: _CsvFile) -> int | None:
     """The first row that a strict reader refuses; a quote inside an unquoted cell is allowed."""
-    limit = csv.field_size_limit(MAX_BLOCK_BYTES)
+    lines = io.StringIO(file.data.decode(), newline="")
+    rows = -1
     try:
-        lines = io.StringIO(file.data.decode(), newline="")
-        rows = -1
-        for cells in csv.reader(lines, delimiter=file.delimiter, strict=True):
-            rows += bool(cells)
+        with _any_field_size():
+            for cells in csv.reader(lines, delimiter=file.delimiter, strict=True):
+                rows += bool(cells)
     except csv.Error:
         return max(rows + 1, 1)
-    finally:
-        csv.field_size_limit(limit)
     return None
 
 

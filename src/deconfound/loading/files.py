@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deconfound.errors import DataError, Problem
+from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 
 Format = Literal["parquet", "csv", "jsonl"]
@@ -57,15 +58,20 @@ def resolve_file(path: Path, source: str) -> File:
     if path.is_dir():
         raise file_error(source, "this is a folder, not a file", "Name one file in it.")
     if not path.exists():
-        raise file_error(source, f"no such file{_similar_file_names(path)}", "Check the name and the folder.")
+        raise _missing_file(path, source)
+    if not path.is_file():
+        fix = "Write what it delivers to a file first, and name that file."
+        raise file_error(source, "this is a pipe or a device, not a file", fix)
     extension = path.suffix.lower()
     codec = CODECS.get(extension)
     kind = FORMATS.get(Path(path.stem).suffix.lower() if codec else extension)
     if kind is None or (codec and kind == "parquet"):
-        extensions = "".join(path.suffixes[-2:]) or path.name
+        extensions = readable_path("".join(path.suffixes[-2:]) or path.name)
         raise file_error(source, f"unsupported file extension {quote(extensions)}", SUPPORTED)
     if path.stat().st_size == 0:
         raise file_error(source, "the file is empty (0 bytes)", EXPORT_AGAIN)
+    with path.open("rb"):  # without permission, decompression would report damaged data
+        pass
     return File(path, source, kind, codec)
 
 
@@ -74,12 +80,19 @@ def file_error(where: str, what: str, fix: str) -> DataError:
     return DataError([Problem(where, what, fix)])
 
 
+def _missing_file(path: Path, source: str) -> DataError:
+    if path.is_symlink():
+        what = f"this is a link to {quote(readable_path(path.readlink()))}, where there is no file"
+        return file_error(source, what, "Correct the link, or name the file itself.")
+    return file_error(source, f"no such file{_similar_file_names(path)}", "Check the name and the folder.")
+
+
 def _similar_file_names(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
-        return f" (and no folder {quote(folder)})"
-    names = sorted(entry.name for entry in folder.iterdir())
-    similar = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+        return f" (and no folder {quote(readable_path(folder))})"
+    names = sorted(readable_path(entry.name) for entry in folder.iterdir() if entry.is_file())
+    similar = difflib.get_close_matches(readable_path(path.name), names, n=3, cutoff=0.5)
     return f"; the folder has {join_names(similar)}" if similar else ""
 
 

@@ -95,7 +95,8 @@ def _read_with_arrow(data: bytes, lines: _Lines) -> pa.Table | None:
         table = arrow_json.read_json(pa.BufferReader(data), read_options=reading, parse_options=parsing)
     except pa.ArrowException:
         return None
-    return table if table.num_rows == lines.count and not _lost_integer_precision(table) else None
+    exact = table.num_rows == lines.count and not (_lost_integer_precision(table) or _has_times(table))
+    return table if exact else None
 
 
 def _text_keys(line: bytes) -> list[str]:
@@ -111,6 +112,11 @@ def _lost_integer_precision(table: pa.Table) -> bool:
     """Integers beyond 64 bits arrive as floats: an identifier would lose its last digits."""
     floats = [column for column in table.columns if pa.types.is_floating(column.type)]
     return any(pc.any(pc.greater_equal(pc.abs(column), MAX_EXACT_INTEGER)).as_py() for column in floats)
+
+
+def _has_times(table: pa.Table) -> bool:
+    """JSON has no times: such a column was text that looks like one, in keys that the first line lacks."""
+    return any(pa.types.is_temporal(column.type) for column in table.columns)
 
 
 def _read_line_by_line(lines: _Lines, source: str) -> pa.Table:

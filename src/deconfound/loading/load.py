@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -203,7 +202,7 @@ def _check_options(columns: Mapping[str, str], outcome_range: tuple[float, float
 
 
 def _same_file_problems(log: TableLike, experiment: TableLike) -> list[Problem]:
-    paths = [Path(source).resolve() for source in (log, experiment) if isinstance(source, str | os.PathLike)]
+    paths = [os.path.realpath(source) for source in (log, experiment) if isinstance(source, str | os.PathLike)]
     if log is not experiment and (len(paths) < 2 or paths[0] != paths[1]):
         return []
     what = "the log and the experiment are the same table"

@@ -10,7 +10,8 @@ import pyarrow as pa
 from deconfound.data import PROPENSITY_PREFIX, Mask
 from deconfound.data.encode import UNKNOWN_CODE, encode
 from deconfound.errors import Problem
-from deconfound.formatting import escape_control_characters, join_names, quote
+from deconfound.escaping import escape_name
+from deconfound.formatting import join_names, quote
 from deconfound.loading.convert import Floats, to_finite_floats
 from deconfound.loading.raw import Column, row_examples
 
@@ -82,7 +83,7 @@ def _models_without_column(by_model: Mapping[str, Column], model: pa.ChunkedArra
         return []
     row = int(lacking.argmax())
     first, name = next(iter(by_model.values())), model[row].as_py()
-    column = f"{PROPENSITY_PREFIX}{escape_control_characters(name)}"
+    column = f"{PROPENSITY_PREFIX}{escape_name(name)}"
     what = f"model {quote(name)} has no column {column}; there are columns for {join_names(by_model)}"
     fix = "Add it, or name it with --map propensity_NAME=COLUMN."
     return [Problem(first.row_numbers.locate(first.source, row), what, fix)]

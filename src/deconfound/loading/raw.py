@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from deconfound.data import Mask, RowNumbers
 from deconfound.errors import Problem
-from deconfound.formatting import pluralize, quote
+from deconfound.formatting import pluralize, quote, shorten
 
 MAX_EXAMPLES = 3  # rows and values listed in one message
 NESTED = pa.struct([("json", pa.string())])  # type of a column in which some cell is a list or an object
@@ -64,8 +64,8 @@ class Column:
         """A value as it appears in a message: text in quotes, unless it is a number."""
         value = python_value(self.values[row])
         if self.values.type == NESTED and isinstance(value, dict):
-            return quote(value["json"])[1:-1].replace('\\"', '"')
-        return quote(value) if isinstance(value, str) and not _is_number(value) else quote(value)[1:-1]
+            return shorten(value["json"])
+        return quote(value) if isinstance(value, str) and not _is_number(value) else shorten(str(value))
 
 
 def python_value(scalar: pa.Scalar) -> object:

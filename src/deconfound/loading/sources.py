@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem, UsageError
+from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.csv import read_csv
 from deconfound.loading.files import RENAME_OR_EXPORT, File, file_error, read_text, resolve_file
@@ -22,7 +23,7 @@ TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or a
 def source_name(source: TableLike, role: str) -> str:
     """Name a source in messages: the file's name, or the role and type of an object in memory."""
     if isinstance(source, str | os.PathLike):
-        return Path(source).name or str(source)
+        return escape_line(readable_path(Path(source).name or source))
     return f"{role} ({type(source).__name__})"
 
 
@@ -54,22 +55,25 @@ def _read_path(path: Path, name: str) -> RawTable:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise file_error(name, f"the file cannot be opened: {reason}", "Check its permissions and its disk.") from None
+    except UnicodeEncodeError:
+        what = "a compressed file whose name is not UTF-8 cannot be opened"
+        raise file_error(name, what, "Rename it, or decompress it.") from None
     return (read_csv if file.format == "csv" else read_jsonl)(data, name)
 
 
 def _read_parquet(file: File) -> pa.Table:
     from pyarrow import parquet
 
-    with file.path.open("rb") as handle:
+    with file.path.open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
         start = handle.read(4)
-    if start != b"PAR1":
-        what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
-        raise file_error(file.source, what, RENAME_OR_EXPORT)
-    try:
-        return parquet.ParquetFile(file.path).read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        what = f"the Parquet data is damaged or cut off: {quote(error)}"
-        raise file_error(file.source, what, "Write or copy the file again.") from None
+        if start != b"PAR1":
+            what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
+            raise file_error(file.source, what, RENAME_OR_EXPORT)
+        try:
+            return parquet.ParquetFile(handle).read()
+        except (pa.ArrowException, OSError, ValueError) as error:
+            what = f"the Parquet data is damaged or cut off: {quote(error)}"
+            raise file_error(file.source, what, "Write or copy the file again.") from None
 
 
 def _from_pandas(frame: Any, name: str) -> pa.Table:  # noqa: ANN401

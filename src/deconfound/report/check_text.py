@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from deconfound.diagnose.thresholds import FAIL_P_RATIO
+from deconfound.escaping import escape_line
 from deconfound.findings import Finding, Notice, Verdict, finding_to_document
 from deconfound.formatting import wrap
 
@@ -80,7 +81,7 @@ def _group(heading: str, findings: Sequence[Finding]) -> list[str]:
 def finding_line(finding: Finding) -> str:
     """One finding: the assumption, the check, what was observed, what to do."""
     name = f"{finding.assumption} {finding.check}".strip()
-    return f"  {name}: {finding.message} {finding.remedy}".rstrip()
+    return f"  {escape_line(name)}: {finding.message} {finding.remedy}".rstrip()
 
 
 def check_document(findings: Sequence[Finding], level: float, seed: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from deconfound.decide.routing import RoutingGain
+from deconfound.escaping import escape_name
 from deconfound.formatting import format_percent, join_names, pluralize, quote
 from deconfound.report.scale import UNIT, Scale
 from deconfound.value import MIN_ROWS_PER_MODEL
@@ -36,12 +37,13 @@ def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[s
             _first_of_the_log(log_bias, before_cost),
             size,
         ]
-    ranking = f"The log ranks {quote(first)} first, but {join_names([first])} is not the best model{before_cost}."
+    shown = quote(first, whole=True)
+    ranking = f"The log ranks {shown} first, but {escape_name(first)} is not the best model{before_cost}."
     return [ranking, *([f"The log {errors}."] if errors else []), size]
 
 
 def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
-    first = quote(log_bias.log_best_model)
+    first = quote(log_bias.log_best_model, whole=True)
     if log_bias.best_set[0] == log_bias.log_best_model:
         return f"The model it ranks first, {first}, is also first here{before_cost}."
     return f"The model it ranks first, {first}, may still be the best{before_cost}."
@@ -49,7 +51,7 @@ def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
 
 def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
     """Whether choosing a model per context pays."""
-    best, level = quote(routing.best), format_percent(routing.level)
+    best, level = quote(routing.best, whole=True), format_percent(routing.level)
     gain, low, high = (
         scale.difference(each, signed=True) for each in (routing.gain, routing.gain_low, routing.gain_high)
     )

@@ -14,6 +14,7 @@ import numpy as np
 from deconfound import __version__
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
+from deconfound.escaping import escape_json
 from deconfound.findings import finding_to_document
 from deconfound.formatting import to_jsonable
 from deconfound.report.attribution_text import explain_log_weight
@@ -205,8 +206,8 @@ def write_json(result: Result, path: Path) -> None:
 
 
 def dump_json(content: object) -> str:
-    """JSON that any parser accepts: null for NaN and infinity, a newline at the end."""
-    return json.dumps(to_jsonable(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """JSON that any parser accepts and any terminal can show: null for NaN and infinity, a newline at the end."""
+    return escape_json(json.dumps(to_jsonable(content), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:

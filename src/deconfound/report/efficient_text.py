@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.formatting import escape_control_characters, format_percent, join_names
+from deconfound.escaping import escape_name
+from deconfound.formatting import format_percent, join_names
 from deconfound.report.exclusion_text import ASSUMPTION, REASONS
 from deconfound.report.scale import UNIT, Scale
 from deconfound.report.wording import format_raw_p_value
@@ -60,7 +61,7 @@ def efficient_detail_lines(summary: EfficientSummary | None, scale: Scale = UNIT
 def _test_line(test: ExclusionTest, models: tuple[str, ...], scale: Scale) -> str:
     rows = zip(models, test.bias, test.bias_standard_error, strict=True)
     biases = "; ".join(
-        f"{escape_control_characters(name)} {scale.difference(bias, signed=True)} ± {scale.difference(error)}"
+        f"{escape_name(name)} {scale.difference(bias, signed=True)} ± {scale.difference(error)}"
         for name, bias, error in rows
         if np.isfinite(bias) and np.isfinite(error)
     )

@@ -5,6 +5,7 @@ Each assumption has a module of its own, with one function per type of details. 
 
 from __future__ import annotations
 
+from deconfound.escaping import escape_line
 from deconfound.findings import Details, Finding, Notice
 from deconfound.report import context_text, exclusion_text, outcome_text, randomization_text, replay_text, sanity_text
 from deconfound.report.wording import Wordings
@@ -26,10 +27,11 @@ WORDINGS: Wordings = {
 
 
 def describe(details: Details, finding: Finding) -> tuple[str, str]:
-    """Message and remedy of a finding with these details."""
+    """Message and remedy of a finding with these details, each on one line whatever names are in it."""
     if type(details) not in WORDINGS:
         raise TypeError(f"{finding.check}: no wording for {type(details).__name__}")
-    return WORDINGS[type(details)](details, finding)
+    message, remedy = WORDINGS[type(details)](details, finding)
+    return escape_line(message), escape_line(remedy)
 
 
 def details_types() -> tuple[type, ...]:

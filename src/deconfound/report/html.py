@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +12,8 @@ from typing import Self
 
 import numpy as np
 
-from deconfound.formatting import escape_control_characters, format_percent
+from deconfound.escaping import escape_lines, escape_name
+from deconfound.formatting import format_percent
 from deconfound.report.scale import Scale
 from deconfound.report.text import METHOD, Section, sections, value_rows
 from deconfound.result import Result
@@ -30,6 +33,10 @@ summary { font-size: 1.1rem; font-weight: bold; margin-top: 2rem; cursor: pointe
 .scroll { overflow-x: auto; } svg text { fill: var(--ink); font-size: 13px; }
 """
 
+STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+"""What a browser may do with the page: apply the style above, and nothing else."""
+
 WIDTH, LEFT, ROW, FOOT = 820, 240, 26, 34
 MAX_TICKS = 8
 MAX_NAME_CHARACTERS = 26  # longer names are cut in the plot
@@ -48,10 +55,13 @@ def render_html(result: Result) -> str:
         f'<h2>In numbers</h2><div class="scroll">{_table(value_rows(result))}</div>',
         *(_section(section) for section in rest),
     ]
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    meta = (
+        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    )
     head = f"<head>{meta}<title>{escape(title)}</title><style>{STYLE}</style></head>"
     body = "\n".join(parts)
-    return f'<!doctype html>\n<html lang="en">{head}\n<body>{body}</body></html>\n'
+    return escape_lines(f'<!doctype html>\n<html lang="en">{head}\n<body>{body}</body></html>\n')
 
 
 def _legend(result: Result) -> list[str]:
@@ -81,15 +91,18 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _forest_plot(result: Result) -> str:
-    """Intervals as bars, values as dots and the raw log as open diamonds; with costs, all of it net of cost."""
+    """Intervals as bars, values as dots and the raw log as open diamonds; with costs, all of it net of cost.
+
+    Rows have the ranks of the table, because long names are cut here and may look alike.
+    """
     logged = dict(zip(result.models, result.raw_log.estimate - result.values.cost_or_zero, strict=True))
     rows = result.values.table(result.level)
     height, axis = ROW * len(rows) + FOOT, _Axis.from_result(result)
     marks = [_draw_axis(axis, height, "value" if result.values.cost is None else "net value")]
     for place, row in enumerate(rows):
         name, y = str(row["model"]), ROW * place + ROW / 2
-        label = escape_control_characters(name)
-        marks.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{escape(_short(label))}</text>')
+        label = _short(escape_name(name))
+        marks.append(f'<text x="{LEFT - 12}" y="{y + 4:.0f}" text-anchor="end">{place + 1} {escape(label)}</text>')
         low, high, at = (axis.to_pixels(float(row[key])) for key in ("low", "high", "estimate"))
         line = 'stroke="var(--mark)" stroke-width="4" stroke-linecap="round" stroke-opacity=".45"'
         marks.append(f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}" {line}/>')

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 
+from deconfound.escaping import escape_line
 from deconfound.features import Featurizer
 from deconfound.findings import LONG_LOG
-from deconfound.formatting import escape_control_characters, join_names
+from deconfound.formatting import join_names
 from deconfound.report.attribution_text import attribution_paragraph
 from deconfound.report.efficient_text import efficient_detail_lines
 from deconfound.report.scale import Scale
@@ -41,7 +42,7 @@ def _table_lines(result: Result) -> list[str]:
     width = max(len(name) for name in tables)
     lines = []
     for name, counts in tables.items():
-        source = escape_control_characters(counts.source)
+        source = escape_line(counts.source)
         unused = f"; unused columns: {join_names(counts.unused_columns)}" if counts.unused_columns else ""
         lines.append(f"{name + ':':<{width + 1}} {counts.rows:,} rows, {counts.contexts:,} contexts ({source}){unused}")
     return lines

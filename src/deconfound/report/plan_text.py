@@ -9,9 +9,9 @@ import numpy as np
 
 from deconfound import __version__
 from deconfound.design import FloatArray
+from deconfound.escaping import escape_name
 from deconfound.findings import Finding, Notice, finding_to_document
 from deconfound.formatting import (
-    escape_control_characters,
     format_percent,
     join_names,
     pluralize,
@@ -146,7 +146,7 @@ def _answer(plan: Plan, answer: RequiredRows) -> str:
     widest = int(answer.expected.widths.argmax())
     width = answer.expected.widths[widest]
     if answer.goal.kind == "width" and width > NOTABLY_WIDER * target:
-        name = escape_control_characters(plan.inputs.models[widest])
+        name = escape_name(plan.inputs.models[widest])
         lines.append(f"The target is the root mean square width; the widest interval, of {name}, is {width:.3f} wide.")
     return "\n".join(lines)
 
@@ -156,7 +156,7 @@ def _rows_per_model(plan: Plan, answer: RequiredRows) -> str:
     if _all_equal(rows):
         return f"{rows[0]:,.0f} per model"
     pairs = zip(plan.inputs.models, rows, strict=True)
-    return ", ".join(f"{escape_control_characters(name)} {number:,.0f}" for name, number in pairs)
+    return ", ".join(f"{escape_name(name)} {number:,.0f}" for name, number in pairs)
 
 
 def _allocation_saving(plan: Plan, answer: RequiredRows) -> str:
@@ -171,7 +171,7 @@ def _allocation_saving(plan: Plan, answer: RequiredRows) -> str:
 
 def _named_shares(plan: Plan, shares: FloatArray) -> str:
     pairs = zip(plan.inputs.models, shares, strict=True)
-    return ", ".join(f"{escape_control_characters(name)} {share:.3f}" for name, share in pairs)
+    return ", ".join(f"{escape_name(name)} {share:.3f}" for name, share in pairs)
 
 
 def _all_equal(numbers: FloatArray) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from deconfound.diagnose import randomization
+from deconfound.escaping import escape_name
 from deconfound.findings import Finding
-from deconfound.formatting import escape_control_characters, format_percent, join_names, pluralize
+from deconfound.formatting import format_percent, join_names, pluralize
 from deconfound.report.wording import ADD_TIME, MORE_ROWS, Wordings, format_p_value
 
 BIASED = "Unless this is chance, the models were given different kinds of contexts and the values are biased."
@@ -46,7 +47,7 @@ def _sample_ratio(details: randomization.SampleRatio, finding: Finding) -> tuple
     pairs = list(zip(details.counts, details.expected, strict=True))
     worst = max(range(len(pairs)), key=lambda k: abs(pairs[k][0] - pairs[k][1]) / max(pairs[k][1], 1e-12) ** 0.5)
     observed, declared = (format_percent(pairs[worst][side] / total, 1) for side in (0, 1))
-    model = escape_control_characters(details.models[worst])
+    model = escape_name(details.models[worst])
     return (
         f"{model} was assigned in {observed} of {rows}; {declared} were declared, or follow from equal propensities if "
         f"none are ({test}). {ROWS_LOST}",
@@ -67,7 +68,7 @@ def _assignment_drift(details: randomization.AssignmentDrift, finding: Finding) 
     shares = (details.declared_first_half, details.declared_second_half)
     declared_first, declared_second = (format_percent(share, 1) for share in shares)
     declared = "" if declared_first == declared_second else f", declared {declared_first} and {declared_second}"
-    model = escape_control_characters(details.model)
+    model = escape_name(details.model)
     return (
         f"The shares of the models changed over time: {model} from {first} in the first half to {second} in the second"
         f"{declared} ({p}). Anything else that changed with time is then confounded with the model.",

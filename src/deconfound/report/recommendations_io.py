@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from deconfound.data import Replay, text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
+from deconfound.escaping import escape_formulas, escape_json, escape_name, escape_text
 from deconfound.formatting import (
-    escape_control_characters,
     format_percent,
     pluralize,
     quote,
@@ -31,7 +31,6 @@ from deconfound.report.scale import UNIT, Scale
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
 MAX_PRINTED_ROWS = 40  # on a terminal; a file gets all
 MAX_CONTEXT_CHARACTERS = 40  # of a context's text on a terminal
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs cells that start with these
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,10 @@ class RecommendationTable:
         """The user's id of the context, or the beginning of its text in quotes."""
         text = self.text_by_id.get(row.context_id)
         if text is None:
-            return escape_control_characters(row.context_id)
+            return escape_name(row.context_id)
         line = " ".join(text.split())
         cut = len(line) > MAX_CONTEXT_CHARACTERS
-        return f'"{escape_control_characters(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
+        return f'"{escape_text(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
 
 
 def recommendation_text(table: RecommendationTable) -> str:
@@ -90,9 +89,9 @@ def recommendation_text(table: RecommendationTable) -> str:
         (
             "",
             table.label(row),
-            escape_control_characters(row.model),
+            escape_name(row.model),
             table.scale.value(row.q),
-            escape_control_characters(row.runner_up),
+            escape_name(row.runner_up),
             table.scale.difference(row.margin, signed=True),
             row.verdict,
         )
@@ -130,7 +129,7 @@ def write_recommendations(table: RecommendationTable, path: Path) -> None:
         path.write_text(_csv(table.records()), encoding="utf-8", newline="")
     elif path.suffix == ".jsonl":
         lines = (json.dumps(to_jsonable(one), ensure_ascii=False, allow_nan=False) for one in table.records())
-        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        path.write_text("".join(f"{escape_json(line)}\n" for line in lines), encoding="utf-8")
     else:
         path.write_text(recommendation_json(table), encoding="utf-8")
 
@@ -146,10 +145,5 @@ def _csv(records: Sequence[dict[str, Any]]) -> str:
     writer = csv.writer(buffer)
     writer.writerow(records[0] if records else [field.name for field in fields(Recommendation)])
     for record in records:
-        writer.writerow([_escape_formula(value) for value in record.values()])
+        writer.writerow([escape_formulas(cell) if isinstance(cell, str) else cell for cell in record.values()])
     return buffer.getvalue()
-
-
-def _escape_formula(value: object) -> object:
-    """Put an apostrophe before text that a spreadsheet would run as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deconfound.diagnose import replay_fidelity as replay
 from deconfound.diagnose.output_mechanism import TooFewReplayedLogContexts
 from deconfound.findings import Finding
-from deconfound.formatting import format_percent, join_names, pluralize
+from deconfound.formatting import format_percent, join_names, join_noted_names, pluralize
 from deconfound.report.wording import MORE_CONTEXTS, Wordings, format_p_value
 
 
@@ -19,7 +19,7 @@ def _output_difference(details: replay.OutputDifference, finding: Finding) -> tu
     if finding.verdict == "pass":
         return f"No significant difference between replayed outputs and the {details.other_source}'s ({test}).", ""
     named = zip(details.models, details.model_aucs, strict=True)
-    models = join_names(f"{model} (AUC {auc:.2f})" for model, auc in named)
+    models = join_noted_names((model, f" (AUC {auc:.2f})") for model, auc in named)
     alone = f" Models that differ on their own: {models}." if models else ""
     copies = remove = ""
     if details.repeated_rows:
@@ -52,7 +52,7 @@ def _outside_support(details: replay.OutsideSupport, finding: Finding) -> tuple[
         largest = format_percent(details.largest_share, 0)
         return f"At most {largest} of a model's replayed outputs are unlike all its experiment outputs.{unchecked}", ""
     shares = zip(details.models, details.shares, strict=True)
-    models = join_names(f"{model} ({format_percent(share, 0)})" for model, share in shares)
+    models = join_noted_names((model, f" ({format_percent(share, 0)})") for model, share in shares)
     return (
         f"Replayed outputs unlike any experiment output of the same model: {models} ({format_p_value(finding)}). For "
         f"these the reward extrapolates, and the data cannot confirm it.{unchecked}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from deconfound.formatting import escape_control_characters, pluralize
+from deconfound.escaping import escape_line
+from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 
@@ -31,7 +32,7 @@ def _cost_lines(result: Result) -> list[str]:
 def _population_lines(result: Result) -> list[str]:
     population = result.population
     if population.kind == "target":
-        source, rows = escape_control_characters(population.source), population.experiment_rows
+        source, rows = escape_line(population.source), population.experiment_rows
         return [
             f"Values are for the {pluralize(population.contexts, 'context')} of {source}; after weighting, the "
             f"{pluralize(rows, 'experiment row')} count as {population.effective_rows:.0f}."

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import (
     TERMINAL_WIDTH,
-    escape_control_characters,
     format_percent,
     join_names,
+    join_noted_names,
     pluralize,
     text_table,
     wrap,
@@ -50,7 +51,7 @@ def summary(result: Result, *, verbose: bool = False) -> str:
 
 
 def sections(result: Result, *, verbose: bool) -> list[Section]:
-    """Everything but the table of values; the answer comes first."""
+    """Everything but the table of values; the answer comes first. No line can contain a line break of a user."""
     chosen = [
         Section("", answer_lines(result)),
         Section("Shared outputs", shared_output_lines(result)),
@@ -60,7 +61,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
     ]
     if verbose:
         chosen.append(Section(METHOD, method_lines(result)))
-    return [section for section in chosen if section.lines]
+    return [Section(each.heading, list(map(escape_line, each.lines))) for each in chosen if each.lines]
 
 
 def comparison(results: Sequence[Result]) -> str:
@@ -80,8 +81,8 @@ def _comparison_table(results: Sequence[Result], cell: Callable[[Values, int, Sc
     rows: list[tuple[str, ...]] = [("", "model", *(result.family.estimator.name for result in results))]
     for rank, name in enumerate(first.values.ranking(), start=1):
         cells = (cell(result.values, first.models.index(name), scale) for result in results)
-        rows.append((str(rank), escape_control_characters(name), *cells))
-    rows.append(("", "best", *(escape_control_characters(result.values.ranking()[0]) for result in results)))
+        rows.append((str(rank), escape_name(name), *cells))
+    rows.append(("", "best", *(escape_name(result.values.ranking()[0]) for result in results)))
     return text_table(rows, left=(1,))
 
 
@@ -89,7 +90,7 @@ def answer_lines(result: Result) -> list[str]:
     """The best model with its interval, rivals, and the bias of the log; a failed check comes first."""
     level, scale = format_percent(result.level), Scale.from_range(result.outcome_range)
     row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
-    best = escape_control_characters(str(row["model"]))
+    best = escape_name(str(row["model"]))
     rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
     verdict = "Leading model" if rivals else "Best model"
     value = f"value {scale.value(float(row['estimate']))}{' net of cost' * has_cost}"
@@ -123,7 +124,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
         i = result.models.index(str(row["model"]))
         estimate, logged = float(row["estimate"]), float(result.raw_log.estimate[i])
         value = estimate if cost is None else min(max(float(gross.estimate[i]), 0.0), 1.0)
-        cells = [str(rank), escape_control_characters(str(row["model"])), scale.value(estimate)]
+        cells = [str(rank), escape_name(str(row["model"])), scale.value(estimate)]
         cells.append(scale.interval(float(row["low"]), float(row["high"])))
         if cost is not None:
             cells += [scale.difference(float(cost[i])), scale.value(value)]
@@ -154,7 +155,7 @@ def _separation_lines(result: Result) -> list[str]:
     if not tied:
         return [f"Every pair of models differs at {level} confidence."]
     if len(tied) <= MAX_LISTED_PAIRS:
-        listed = "; ".join(" and ".join(map(escape_control_characters, pair)) for pair in tied)
+        listed = "; ".join(" and ".join(map(escape_name, pair)) for pair in tied)
         return [f"No clear difference at {level} confidence: {listed}."]
     below = {name: [rank[other] for one, other in tied if one == name] for name in rank}
     lines = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
@@ -169,7 +170,7 @@ def _routing_lines(result: Result) -> list[str]:
         return [routing]
     level = format_percent(result.level)
     by_model = sorted(counts["clear" if clear else "most_likely"].items(), key=lambda item: -item[1])
-    models = join_names(f"{escape_control_characters(name)} ({n:,})" for name, n in by_model)
+    models = join_noted_names((name, f" ({n:,})") for name, n in by_model)
     if clear:
         contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level} confidence: {models}."
     else:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from deconfound.cli.options import EXIT_CODES, Commands
+from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.formatting import quote
@@ -73,7 +73,7 @@ def run_synthetic(arguments: argparse.Namespace) -> int:
     articles = None if arguments.articles is None else Path(arguments.articles)
     corpus = None if articles is None else read_articles(articles)
     if corpus is not None and not arguments.quiet:
-        sys.stderr.writelines(f"{corpus.source}: {line}\n" for line in corpus.dropped)
+        write_message("".join(f"{corpus.source}: {line}\n" for line in corpus.dropped))
     families, seeds = PAPER_FAMILY_NAMES, DEFAULT_SEEDS
     if arguments.quick:
         name, setting, cells, seeds = "synthetic-quick", constants.QUICK, constants.quick_cells(), QUICK_SEEDS
@@ -214,4 +214,4 @@ def _print_notes(arguments: argparse.Namespace, grid: Grid, notes: tuple[str, ..
     """Print what was omitted or replaced; the constants of the results record it, too."""
     if not arguments.quiet:
         for line in (*grid.omissions, *grid.notes, *notes):
-            sys.stderr.write(f"{grid.name}: {line}\n")
+            write_message(f"{grid.name}: {line}\n")

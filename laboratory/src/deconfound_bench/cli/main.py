@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from deconfound.cli.options import Commands
+from deconfound.cli.terminal import write_result
 from deconfound_bench.cli.benchmarks import add_cached_benchmarks, add_synthetic_benchmark
 from deconfound_bench.reproduction import reproduction_page
 from deconfound_bench.results import read_scores
@@ -45,7 +45,7 @@ def add_excess(commands: Commands) -> None:
 def run_excess(arguments: argparse.Namespace) -> int:
     """Print the excess regret of each family on finished benchmarks."""
     table = excess_table([read_scores(Path(path)) for path in arguments.results])
-    sys.stdout.write(to_markdown(table) if arguments.markdown else to_text(table))
+    write_result(to_markdown(table) if arguments.markdown else to_text(table))
     return 0
 
 
@@ -66,7 +66,7 @@ def run_reproduction(arguments: argparse.Namespace) -> int:
     """Write the page that compares finished benchmarks with the paper."""
     page = reproduction_page([Path(path) for path in arguments.results])
     if arguments.output is None:
-        sys.stdout.write(page)
+        write_result(page)
     else:
         Path(arguments.output).write_text(page, encoding="utf-8")
     return 0

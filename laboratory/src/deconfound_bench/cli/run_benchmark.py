@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from deconfound.cli.options import add_output_options
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 from deconfound.formatting import quote, to_jsonable
 from deconfound.report.figures import require_matplotlib
@@ -84,10 +84,10 @@ def run_benchmark(arguments: argparse.Namespace, run: BenchmarkRun) -> int:
     paths += run.extra_outputs(scores, run.folder) if run.extra_outputs else ()
     progress.clear()
     shown = next(selected for view in run.views if (selected := view.select(scores)))
-    sys.stdout.write(_to_json(run.benchmark, scores, run.folder) if arguments.json else _to_text(shown))
+    write_result(_to_json(run.benchmark, scores, run.folder) if arguments.json else _to_text(shown))
     if not (arguments.json or arguments.quiet):
         files = f"{run.folder / 'results.parquet'}, {len(paths)} tables and figures in {run.folder / 'tables'}"
-        sys.stderr.write(f"saved: {files}\n")
+        write_message(f"saved: {files}\n")
     return 0
 
 

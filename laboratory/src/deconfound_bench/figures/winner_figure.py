@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deconfound.formatting import escape_control_characters
+from deconfound.escaping import escape_line
 from deconfound.report.figures import Frame, new_figure, style_context, to_svg
 from deconfound_bench.figures.style import Style, lighten, styles_for, text_colour
 from deconfound_bench.results import Cell
@@ -110,7 +110,7 @@ def _draw_tile(axes: Axes, tile: _Tile, style: Style) -> None:
     for at, line in enumerate(lines):
         weight = "bold" if line is tile.win.winner else "normal"
         y = tile.row + (at - (len(lines) - 1) / 2) * (0.26 if len(lines) == 3 else 0.22)
-        text = escape_control_characters(line)
+        text = escape_line(line)
         size = min(9.5, 9.0 * 22 / max(len(text), 1))
         colour = text_colour(fill)
         axes.text(tile.column, y, text, ha="center", va="center", fontsize=size, weight=weight, color=colour)

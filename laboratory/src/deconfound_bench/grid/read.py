@@ -11,7 +11,7 @@ import numpy as np
 
 from deconfound.design import IntArray
 from deconfound.errors import DataError, Problem
-from deconfound.formatting import join_names, pluralize, quote
+from deconfound.formatting import join_names, join_noted_names, pluralize, quote
 from deconfound.loading.files import file_error
 from deconfound.loading.raw import row_examples
 from deconfound_bench.grid.grid import Grid, with_digest
@@ -89,7 +89,7 @@ def _empty_outputs(models: Sequence[str], outputs: Sequence[Sequence[str]]) -> l
     empty = Counter(model for row in outputs for model, text in zip(models, row, strict=True) if not text.strip())
     if not empty:
         return []
-    model_effect = join_names(f"{model}: {empty[model]}" for model in models if empty[model])
+    model_effect = join_noted_names((model, f": {empty[model]}") for model in models if empty[model])
     return [f"{pluralize(empty.total(), 'empty output')} ({model_effect})"]
 
 
@@ -167,6 +167,6 @@ def _missing_output(
     rows, columns = np.nonzero(count == 0)
     what = f"context {quote(context_ids[rows[0]])} has no output of model {quote(models[columns[0]])}"
     missing = Counter(columns.tolist())
-    model_effect = join_names(f"{models[model]}: {missing[model]}" for model in sorted(missing))
+    model_effect = join_noted_names((models[model], f": {missing[model]}") for model in sorted(missing))
     what += f" (missing: {len(rows):,} of {count.size:,} outputs; {model_effect})"
     return Problem(outputs.raw.source, what, "Run the model there, or remove this model or this context.")

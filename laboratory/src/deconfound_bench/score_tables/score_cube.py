@@ -13,7 +13,8 @@ import numpy as np
 from deconfound.data import Mask
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
-from deconfound.formatting import escape_control_characters, join_names, pluralize, quote
+from deconfound.escaping import escape_line
+from deconfound.formatting import join_names, pluralize, quote
 from deconfound.reward import EVERY
 from deconfound_bench.results import Cell, Score
 
@@ -150,7 +151,7 @@ def axis_levels(cells: Iterable[Cell], axis: Axis) -> tuple[Level, ...]:
 def format_level(axis: Axis, level: Level) -> str:
     """One level as text."""
     if isinstance(level, str):
-        return escape_control_characters(level)
+        return escape_line(level)
     return f"{level:g}" if axis == "confounding" else f"{level:,}"
 
 

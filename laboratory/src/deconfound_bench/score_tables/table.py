@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from deconfound.errors import UsageError
-from deconfound.formatting import escape_control_characters
-from deconfound.report.recommendations_io import FORMULA_PREFIXES
+from deconfound.escaping import escape_formulas, escape_line
 from deconfound_bench.score_tables.score_cube import Estimate
 
 Entry: TypeAlias = str | int | float | Estimate
@@ -39,7 +38,7 @@ class Table:
 
 def to_text(table: Table) -> str:
     """For terminals: text is left-aligned, numbers are right-aligned."""
-    rows = [[escape_control_characters(entry) for entry in row] for row in _format_cells(table)]
+    rows = [[escape_line(entry) for entry in row] for row in _format_cells(table)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(table.columns))]
     is_text = _text_columns(table)
     lines = [
@@ -47,8 +46,8 @@ def to_text(table: Table) -> str:
         for row in rows
     ]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    note = ["", *textwrap.wrap(escape_control_characters(table.note), NOTE_CHARACTERS)] if table.note else []
-    return "\n".join([escape_control_characters(table.title), "", lines[0], rule, *lines[1:], *note]) + "\n"
+    note = ["", *textwrap.wrap(escape_line(table.note), NOTE_CHARACTERS)] if table.note else []
+    return "\n".join([escape_line(table.title), "", lines[0], rule, *lines[1:], *note]) + "\n"
 
 
 def to_markdown(table: Table) -> str:
@@ -121,7 +120,7 @@ def _format_entry(entry: Entry, decimals: int | None) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return "".join(f"\\{c}" if c in MARKDOWN_SPECIAL else c for c in escape_control_characters(text))
+    return "".join(f"\\{c}" if c in MARKDOWN_SPECIAL else c for c in escape_line(text))
 
 
 def _csv_parts(entry: Entry, has_error: bool) -> Sequence[str | int | float]:
@@ -132,4 +131,4 @@ def _csv_parts(entry: Entry, has_error: bool) -> Sequence[str | int | float]:
 
 
 def _escape_formula(value: str | int | float) -> str | int | float:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value
+    return escape_formulas(value) if isinstance(value, str) else value
