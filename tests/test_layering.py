@@ -20,9 +20,9 @@ SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
     {"errors", "formatting", "progress", "threads"},
-    {"findings"},
-    {"design"},
-    {"linalg", "data"},
+    {"findings", "file_lock"},
+    {"design", "atomic"},
+    {"linalg", "data", "bundle"},
     {"loading"},
     {"features"},
     {"reward"},
