@@ -34,11 +34,13 @@ def kill_repeatedly(save_one: Callable[[int], None], check: Callable[[], None], 
         child = os.fork()
         if child == 0:
             save_forever(save_one)
-        deadline = time.monotonic() + moments.uniform(0, MAX_DELAY)
-        while time.monotonic() < deadline:
-            check()
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        try:
+            deadline = time.monotonic() + moments.uniform(0, MAX_DELAY)
+            while time.monotonic() < deadline:
+                check()
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
         check()
         hits += not leaves_nothing(folder, clean)
         save_one(0)
