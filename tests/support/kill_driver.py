@@ -22,13 +22,15 @@ from deconfound.result import Result
 MAX_DELAY = 0.15  # seconds until the kill; several saves
 
 
-def kill_repeatedly(save_one: Callable[[int], None], check: Callable[[], None], kills: int, folder: Path) -> int:
-    """Kill saves at random moments; ``check`` runs before and after each kill, and after one more save.
+def kill_repeatedly(
+    save_one: Callable[[int], None], check: Callable[[], None], kills: int, folder: Path, *, read_meanwhile: bool = True
+) -> int:
+    """Kill saves at random moments; ``check`` runs after each kill, after one more save, and meanwhile.
 
     Return after how many kills an incomplete save was left: the others hit between two saves.
     """
     save_one(0)
-    clean = {path.name for path in folder.iterdir()}
+    clean = len(files(folder))
     moments, hits = np.random.default_rng(0), 0
     for _ in range(kills):
         child = os.fork()
@@ -36,24 +38,23 @@ def kill_repeatedly(save_one: Callable[[int], None], check: Callable[[], None], 
             save_forever(save_one)
         try:
             deadline = time.monotonic() + moments.uniform(0, MAX_DELAY)
-            while time.monotonic() < deadline:
-                check()
+            while (left := deadline - time.monotonic()) > 0:
+                check() if read_meanwhile else time.sleep(left)
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         check()
-        hits += not leaves_nothing(folder, clean)
+        hits += len(files(folder)) != clean
         save_one(0)
         check()
-        if not leaves_nothing(folder, clean):
-            raise AssertionError(f"left behind: {sorted(path.name for path in folder.iterdir())}")
+        if len(files(folder)) != clean:
+            raise AssertionError(f"left behind: {files(folder)}")
     return hits
 
 
-def leaves_nothing(folder: Path, clean: set[str]) -> bool:
-    """Whether the folder has as many files as after a complete save, and no hidden ones."""
-    names = {path.name for path in folder.iterdir()}
-    return len(names) == len(clean) and not any(name.startswith(".") for name in names)
+def files(folder: Path) -> list[str]:
+    """Every file and folder in a folder."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 def save_forever(save_one: Callable[[int], None]) -> None:
