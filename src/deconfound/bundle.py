@@ -70,9 +70,12 @@ class BundlePath:
 
 
 def save_bundle(path: BundlePath, bundle: Bundle, *, overwrite: bool = False) -> None:
-    """Save a bundle, or replace the one that is there; other files are replaced only with ``overwrite``."""
+    """Save a bundle, or replace the one that is there; other files are replaced only with ``overwrite``.
+
+    Without locks, two saves at the same time can delete each other's parts. Loading reports that.
+    """
     path.folder.mkdir(parents=True, exist_ok=True)
-    with locked_file(path.folder / f".{path.name}.lock", "save", WAIT_SECONDS):
+    with locked_file(path.folder / f".{path.name}.lock", "save", WAIT_SECONDS, required=False):
         if not overwrite:
             require_replaceable(path)
         files = {name: path.part(name, content) for name, content in bundle.parts.items()}

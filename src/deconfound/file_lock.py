@@ -34,12 +34,13 @@ def try_lock(handle: int) -> bool:
 
 
 @contextmanager
-def locked_file(path: Path, activity: str, wait_seconds: float = 0.0) -> Iterator[None]:
+def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, required: bool = True) -> Iterator[None]:
     """Hold the lock file of a folder; it contains the process id and is deleted at the end.
 
-    ``activity`` names what is locked out in the message, which appears if the lock is not free in time.
+    ``activity`` names what is locked out in the message, which appears if the lock is not free in time. Some network
+    file systems have no locks: there a lock that is not ``required`` is as good as free.
     """
-    handle = _acquire(path, activity, time.monotonic() + wait_seconds)
+    handle = _acquire(path, activity, time.monotonic() + wait_seconds, required=required)
     try:
         os.ftruncate(handle, 0)
         os.write(handle, f"{os.getpid()}\n".encode())
@@ -51,11 +52,11 @@ def locked_file(path: Path, activity: str, wait_seconds: float = 0.0) -> Iterato
         os.close(handle)
 
 
-def _acquire(path: Path, activity: str, deadline: float) -> int:
+def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            if not _lock(handle, path):
+            if not _lock(handle, path, required=required):
                 owner = os.read(handle, 20).decode(errors="replace").strip() or "unknown"
             elif _is_open_file(handle, path):
                 return handle
@@ -71,10 +72,12 @@ def _acquire(path: Path, activity: str, deadline: float) -> int:
         time.sleep(RETRY_SECONDS)
 
 
-def _lock(handle: int, path: Path) -> bool:
+def _lock(handle: int, path: Path, *, required: bool) -> bool:
     try:
         return try_lock(handle)
     except OSError as error:
+        if not required:
+            return True
         what = f"{path.parent} cannot be locked ({error.strerror})"
         raise UsageError(f"{what}. Choose a folder on a local disk with -o.") from error
 

@@ -154,6 +154,19 @@ def test_a_lock_of_a_dead_process_does_not_block(saved):
     assert not (saved / ".result.lock").exists()
 
 
+def test_a_result_is_saved_where_the_file_system_has_no_locks(saved, monkeypatch):
+    def fail(_handle: int) -> bool:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    for module in ("file_lock", "atomic"):
+        monkeypatch.setattr(f"deconfound.{module}.try_lock", fail)
+    other_result().save(saved)
+    assert dc.Result.load(saved).family.estimator.name == "obs-only"
+    assert len(snapshot(saved)) == 3
+    with pytest.raises(dc.UsageError, match="cannot be locked"), locked_file(saved / ".a.lock", "sweep"):
+        pass
+
+
 def test_temporary_files_of_running_writers_stay(tmp_path):
     mine, running = tmp_path / "a.tmp", atomic._open_temporary(tmp_path / "a")
     mine.write_text("mine")

@@ -78,11 +78,43 @@ def kill_result_saves(results: Sequence[Result], folder: Path, kills: int) -> in
     return kill_repeatedly(lambda at: save(SavedResult(results[at], {}), folder), check, kills, folder)
 
 
+def race_result_saves(results: Sequence[Result], folder: Path, kills: int) -> int:
+    """Two processes save into one folder at the same time, while this one reads; then both are killed."""
+    known = [result.document() for result in results]
+    save(SavedResult(results[0], {}), folder)
+    clean, reads = len(files(folder)), 0
+    for _ in range(kills):
+        children = [fork_saver(SavedResult(result, {}), folder) for result in results]
+        try:
+            deadline = time.monotonic() + MAX_DELAY
+            while time.monotonic() < deadline:
+                reads += load(folder).result.document() in known
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        if load(folder).result.document() not in known:
+            raise AssertionError("a mixture")
+        save(SavedResult(results[0], {}), folder)
+        if len(files(folder)) != clean:
+            raise AssertionError(f"left behind: {files(folder)}")
+    return reads
+
+
+def fork_saver(saved: SavedResult, folder: Path) -> int:
+    """A process that saves one result until it is killed."""
+    child = os.fork()
+    if child == 0:
+        save_forever(lambda _at: save(saved, folder))
+    return child
+
+
 def kill_recommendation_writes(results: Sequence[Result], folder: Path, kills: int) -> int:
     """Writes of two lists of recommendations to one file."""
     folder.mkdir()
     path = folder / "recommendations.csv"
-    tables = [RecommendationTable(result.recommendations, {}, result.level) for result in results]
+    # Few rows: most of the time goes into writing, which is what the kills shall hit.
+    tables = [RecommendationTable(result.recommendations[:3], {}, result.level) for result in results]
     known = []
     for table in tables:
         write_recommendations(table, path)
@@ -99,7 +131,8 @@ def main() -> None:
     """Arguments: what to kill, a folder with the results "one" and "two", the number of kills."""
     what, place, kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     results = [load(place / name).result for name in ("one", "two")]
-    run = {"result": kill_result_saves, "recommendations": kill_recommendation_writes}[what]
+    runs = {"result": kill_result_saves, "recommendations": kill_recommendation_writes, "race": race_result_saves}
+    run = runs[what]
     sys.stdout.write(json.dumps({"kills": kills, "hits": run(results, place / "target", kills)}))
 
 

@@ -20,4 +20,4 @@ def test_the_next_run_continues_and_leaves_nothing_behind(tmp_path, what, kills)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     sys.stdout.write(f"{what}: {report}\n")
-    assert report["hits"] > kills / 10  # kills that hit nothing unfinished test nothing
+    assert report["hits"] > 0  # kills that hit nothing unfinished test nothing
