@@ -62,7 +62,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.sweep
 
 reproduction: setup
-	$(BIN)/deconfound bench reproduction docs/reproduction/*.parquet -o docs/reproduction.md
+	$(BIN)/deconfound bench reproduction docs/reproduction/*.parquet -o docs/reproduction.md --overwrite
 
 # Needs uv on the path; everything else needs only Python and make.
 lock:

@@ -21,9 +21,9 @@ SOURCE = Path(deconfound.__file__).parent
 RANKS = (
     {"escaping"},
     {"errors", "formatting", "progress", "threads"},
-    {"findings"},
-    {"design"},
-    {"linalg", "data"},
+    {"findings", "file_lock"},
+    {"design", "atomic"},
+    {"linalg", "data", "bundle"},
     {"loading"},
     {"features"},
     {"reward"},

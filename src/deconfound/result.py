@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deconfound.atomic import write_text
 from deconfound.data import Replay
 from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.routing import RoutingGain
@@ -132,17 +133,21 @@ class Result:
         """Write a self-contained page with the answer, the intervals and the warnings."""
         from deconfound.report.html import render_html
 
-        Path(path).write_text(render_html(self), encoding="utf-8")
+        write_text(Path(path), render_html(self))
 
-    def save(self, directory: Path | str) -> None:
-        """Save the result for ``Result.load`` and ``deconfound recommend``."""
-        from deconfound.report.persistence import save
+    def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
+        """Save the result for ``Result.load`` and ``deconfound recommend``.
 
-        save(self, Path(directory))
+        A saved result in the folder is replaced in one step. Another ``result.json`` is replaced only with
+        ``overwrite``.
+        """
+        from deconfound.report.persistence import SavedResult, save
+
+        save(SavedResult(self, {}), Path(directory), overwrite=overwrite)
 
     @staticmethod
     def load(directory: Path | str) -> Result:
         """Read a saved result."""
         from deconfound.report.persistence import load
 
-        return load(Path(directory))
+        return load(Path(directory)).result

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deconfound as dc
+from deconfound.bundle import load_bundle, save_bundle
 from deconfound.cli import main
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
@@ -20,6 +21,7 @@ from deconfound.demo import make_demo
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
 from deconfound.report.check_text import finding_line
+from deconfound.report.persistence import result_path
 from tests.support.commands import SMALL, evaluate_command
 from tests.support.studies import Good, write_study
 
@@ -159,7 +161,8 @@ def tampered(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """A saved result in which every text that is not a number, a name or a kind was replaced."""
     folder = tmp_path_factory.mktemp("tampered") / "result"
     assert main(evaluate_command(hostile_folder, "-o", str(folder), "--refits=2")) in (0, 3)
-    stored = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    bundle = load_bundle(result_path(folder))
+    stored = bundle.document
     for values in ("values", "direct", "experiment", "raw_log"):
         stored[values]["method"] += HOSTILE
     stored["population"]["source"] = HOSTILE
@@ -176,7 +179,7 @@ def tampered(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
             "details": {"type": "Notice", "message": HOSTILE, "remedy": HOSTILE},
         }
     )
-    (folder / "result.json").write_text(json.dumps(stored), encoding="utf-8")
+    save_bundle(result_path(folder), bundle, overwrite=True)  # with the checksums of the changed content
     return folder
 
 

@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deconfound.atomic import write_bytes
 from deconfound.errors import DataError, Problem
-from deconfound_bench.artifact_dir import atomic_write, canonical_json, sha256_hex
+from deconfound_bench.artifact_dir import canonical_json, sha256_hex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,7 +125,7 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", version="2.6")
-    atomic_write(path, sink.getvalue().to_pybytes())
+    write_bytes(path, sink.getvalue().to_pybytes())
 
 
 def read_scores(path: Path) -> tuple[Score, ...]:

@@ -177,11 +177,11 @@ def test_a_folder_is_locked_by_one_sweep_at_a_time(fake_benchmark, sweep_folder)
     run_fake_sweep(fake_benchmark, sweep_folder)
 
 
-@pytest.mark.parametrize("blocked", ["sweep", "sweep/tasks", "sweep/lock"])
+@pytest.mark.parametrize("blocked", ["sweep", "sweep/tasks", "sweep/.sweep.lock"])
 def test_an_unusable_folder_is_rejected_before_any_work(fake_benchmark, tmp_path, blocked):
     path = tmp_path / blocked
     path.parent.mkdir(exist_ok=True)
-    if path.name == "lock":
+    if path.name == ".sweep.lock":
         path.mkdir()
     else:
         path.write_text("mine")

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deconfound_bench.artifact_dir import atomic_write
 from deconfound_bench.results import Hyperparameters, read_scores, scores_digest, to_table
 from deconfound_bench.sweep import SweepError, SweepProgress, Task, filter_cells, run_sweep
 
+from deconfound.atomic import write_bytes
 from deconfound.errors import UsageError
 from laboratory.tests.support.fake_benchmark import (
     CELLS,
@@ -211,7 +211,7 @@ def test_a_damaged_task_file_is_run_again(fake_benchmark, sweep_folder, damage, 
 
 def test_temporary_files_of_an_interrupted_write_are_deleted(fake_benchmark, sweep_folder, capsys):
     run_fake_sweep(fake_benchmark, sweep_folder)
-    temporary = sweep_folder / "tasks" / ".00001-0123456789abcdef.json.tmp"
+    temporary = sweep_folder / "tasks" / ".00001-0123456789abcdef.json.0123456789abcdef.deconfound-tmp"
     temporary.write_text('{"sha256": "')
     run_fake_sweep(fake_benchmark, sweep_folder)
     assert not temporary.exists()
@@ -254,8 +254,8 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, error):
     def fail(_handle: int) -> None:
         raise error
 
-    atomic_write(tmp_path / "results", b"old")
+    write_bytes(tmp_path / "results", b"old")
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(error):
-        atomic_write(tmp_path / "results", b"new")
+        write_bytes(tmp_path / "results", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("results", b"old")]

@@ -13,6 +13,7 @@ from deconfound.cli.options import (
     add_verbose_option,
     parse_families,
 )
+from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
 
@@ -26,6 +27,7 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser("demo", help="evaluate a built-in study and compare the result with its known truth")
     parser.add_argument("--seed", type=int, default=0, help="of the study (default 0)")
     parser.add_argument("-o", "--output", metavar="DIR", help="also write the study's three tables as Parquet files")
+    add_overwrite_option(parser)
     add_family_option(parser)
     add_verbose_option(parser)
     add_output_options(parser)
@@ -38,12 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.evaluation import prepare
     from deconfound.loading import load
 
+    folder = _output_folder(arguments)
     progress = ProgressLine(arguments.quiet)
     try:
         progress("making the demo study", 0.0)
         demo = make_demo(arguments.seed)
-        if arguments.output is not None:
-            demo.write(Path(arguments.output))
+        if folder is not None:
+            with writing(folder):
+                demo.write(folder)
         study = load(log=demo.log, experiment=demo.experiment, replay=demo.replay)
         prepared = prepare(study, progress=progress)
         results = tuple(prepared.evaluate(family) for family in parse_families(arguments.family))
@@ -51,9 +55,20 @@ def run(arguments: argparse.Namespace) -> int:
         progress.clear()
     text = _as_json(demo, results) if arguments.json else _as_text(demo, results, verbose=arguments.verbose)
     write_result(text)
-    if arguments.output is not None and not arguments.json:
-        write_result(f"The three tables are in {arguments.output}. Next:\n{_example_command(arguments.output)}\n")
+    if folder is not None and not arguments.json:
+        write_result(f"The three tables are in {folder}. Next:\n{_example_command(folder)}\n")
     return 0
+
+
+def _output_folder(arguments: argparse.Namespace) -> Path | None:
+    """Where to write the tables; an impossible place is refused before the work starts."""
+    from deconfound.demo.demo_study import FILES
+
+    if arguments.output is None:
+        return None
+    folder = check_output_folder(arguments.output)
+    check_files([folder / name for name in FILES], (), overwrite=arguments.overwrite)
+    return folder
 
 
 def _as_text(demo: Demo, results: tuple[Result, ...], *, verbose: bool) -> str:
@@ -70,6 +85,6 @@ def _as_json(demo: Demo, results: tuple[Result, ...]) -> str:
     return dump_json({"truth": demo.true_values, "results": [document(result) for result in results]})
 
 
-def _example_command(folder: str) -> str:
-    tables = " ".join(f"--{name} {Path(folder) / name}.parquet" for name in ("log", "experiment", "replay"))
+def _example_command(folder: Path) -> str:
+    tables = " ".join(f"--{name} {folder / name}.parquet" for name in ("log", "experiment", "replay"))
     return f"  deconfound evaluate {tables}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,18 @@ from deconfound.cli.options import (
     parse_families,
     report_written,
 )
+from deconfound.cli.output_path import (
+    add_overwrite_option,
+    check_output_file,
+    check_output_folder,
+    require_path,
+    writing,
+)
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import AssumptionError, UsageError
-from deconfound.formatting import quote
+from deconfound.escaping import readable_path
+from deconfound.formatting import quote, shell_argument
 
 if TYPE_CHECKING:
     from deconfound.data import Study
@@ -71,20 +80,32 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--level", type=float, default=0.95, help="confidence level of the intervals (default 0.95)")
     parser.add_argument("--seed", type=int, default=0, help="of folds, bootstrap and permutations (default 0)")
     parser.add_argument(
-        "-o", "--output", metavar="PATH", help="save to a folder for `recommend`, or write FILE.json or FILE.html"
+        "-o",
+        "--output",
+        metavar="PATH",
+        help="save to a folder for `recommend`, or write FILE.json or FILE.html; a result saved there earlier is "
+        "replaced, any other file only with --overwrite",
     )
+    add_overwrite_option(parser)
     add_verbose_option(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the result, and save it on request."""
+    """Save the result on request, then print it: a reader that closes the pipe early must not prevent the saving."""
     path = _output_path(arguments)
     results = _evaluate(load_study(arguments), arguments)
+    try:
+        if path is not None:
+            _save(results[0], path, arguments)
+    except UsageError:  # the computed result is worth more than the place that could not take it
+        with suppress(BrokenPipeError):
+            _print(results, as_json=arguments.json, verbose=arguments.verbose)
+        raise
     _print(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:
-        _save(results[0], path, parse_column_map(arguments.map))
+        _report_saved(path)
     failed = any(finding.verdict == "fail" for result in results for finding in result.findings)
     return AssumptionError.exit_code if failed else 0
 
@@ -165,29 +186,40 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     """Where to save the result; an impossible place is refused before the work starts."""
     if arguments.output is None:
         return None
-    path = Path(arguments.output)
+    path = require_path(arguments.output)
     if arguments.family == ALL_FAMILIES:
         raise UsageError("-o saves one result; choose one --family, or print all of them with --json.")
     if path.suffix not in (FOLDER, JSON, HTML):
         raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
-    if path.suffix == FOLDER and path.exists() and not path.is_dir():
-        raise UsageError(f"-o {path}: a file of that name exists; choose another folder.")
-    return path
+    if path.suffix != FOLDER:
+        inputs = (arguments.log, arguments.experiment, arguments.replay, arguments.target)
+        return check_output_file(arguments.output, inputs, overwrite=arguments.overwrite)
+    if not arguments.overwrite:
+        from deconfound.bundle import require_replaceable
+        from deconfound.report.persistence import result_path
+
+        require_replaceable(result_path(path))
+    return check_output_folder(arguments.output)
 
 
-def _save(result: Result, path: Path, columns: dict[str, str]) -> None:
-    from deconfound.report.persistence import save_column_map
+def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
+    from deconfound.report.persistence import SavedResult, save
 
-    if path.suffix == JSON:
-        result.to_json(path)
-        report_written(path)
-    elif path.suffix == HTML:
-        result.to_html(path)
-        report_written(path)
+    with writing(path):
+        if path.suffix == JSON:
+            result.to_json(path)
+        elif path.suffix == HTML:
+            result.to_html(path)
+        else:
+            save(SavedResult(result, parse_column_map(arguments.map)), path, overwrite=arguments.overwrite)
+
+
+def _report_saved(path: Path) -> None:
+    if path.suffix == FOLDER:
+        place = shell_argument(readable_path(path))
+        write_message(f"Saved to {place}. Next: deconfound recommend {place} --replay FILE\n")
     else:
-        result.save(path)
-        save_column_map(columns, path)
-        write_message(f"Saved to {path}. Next: deconfound recommend {path} --replay FILE\n")
+        report_written(path)
 
 
 def _print(results: Sequence[Result], *, as_json: bool, verbose: bool) -> None:

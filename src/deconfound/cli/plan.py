@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.atomic import write_bytes, write_text
 from deconfound.cli.options import (
     EXIT_CODES,
     Commands,
@@ -18,6 +19,7 @@ from deconfound.cli.options import (
     parse_outcome_range,
     report_written,
 )
+from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
 from deconfound.errors import UsageError
@@ -56,6 +58,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of folds and samples (default 0)")
     add_reading_options(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write a figure (.svg, .png) or every number (.json)")
+    add_overwrite_option(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
 
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.document import dump_json
     from deconfound.report.plan_text import plan_document, plan_text
 
-    path = _output_path(arguments.output)
+    path = _output_path(arguments)
     source = _source(arguments)
     both = arguments.best is not None and arguments.regret is not None
     progress = ProgressLine(arguments.quiet)
@@ -85,12 +88,14 @@ def run(arguments: argparse.Namespace) -> int:
     # The table must describe the experiment that the answer recommends.
     propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
     rows = result.table(propensity=propensity)
+    if path is not None:
+        with writing(path):
+            _write(path, result, answers, rows)
     if arguments.json:
         write_result(dump_json(plan_document(result, answers, rows)))
     else:
         write_result(plan_text(result, answers, rows, show_bars=path is None))
     if path is not None:
-        _write(path, result, answers, rows)
         report_written(path)
     return 0
 
@@ -176,18 +181,19 @@ def _assumed_inputs(arguments: argparse.Namespace) -> AssumedInputs:
     return AssumedInputs(int(arguments.models), arguments.outcome_sd, arguments.reward_r2 or 0.0, model_sd)
 
 
-def _output_path(output: str | None) -> Path | None:
+def _output_path(arguments: argparse.Namespace) -> Path | None:
     """Where to write; an impossible place is refused before the work starts."""
-    if output is None:
+    if arguments.output is None:
         return None
-    path = Path(output)
+    path = require_path(arguments.output)
     if path.suffix not in (*IMAGES, JSON):
         raise UsageError(f"-o takes an .svg, .png or .json file, not {quote(path.name)}.")
     if path.suffix in IMAGES:
         from deconfound.report.figures import require_matplotlib
 
         require_matplotlib()
-    return path
+    inputs = (arguments.log, arguments.experiment, arguments.replay)
+    return check_output_file(arguments.output, inputs, overwrite=arguments.overwrite)
 
 
 def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:
@@ -196,6 +202,6 @@ def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequen
     from deconfound.report.plan_text import plan_document
 
     if path.suffix == JSON:
-        path.write_text(dump_json(plan_document(plan, answers, rows)), encoding="utf-8")
+        write_text(path, dump_json(plan_document(plan, answers, rows)))
     else:
-        path.write_bytes(plan_figure(plan.level, rows, IMAGES[path.suffix]))
+        write_bytes(path, plan_figure(plan.level, rows, IMAGES[path.suffix]))

@@ -12,6 +12,7 @@ from deconfound.cli.options import (
     parse_column_map,
     report_written,
 )
+from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.terminal import write_result
 
 
@@ -24,32 +25,30 @@ def add_command(commands: Commands) -> None:
     )
     add_column_map_option(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="also write .csv, .jsonl, .json or .parquet")
+    add_overwrite_option(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the recommendations, and write them to a file on request."""
+    """Write the recommendations to a file on request, and print them."""
     from deconfound.loading import load_replay
-    from deconfound.report.persistence import load_column_map
+    from deconfound.report.persistence import load
     from deconfound.report.recommendations_io import (
         RecommendationTable,
         recommendation_json,
         recommendation_text,
-        require_supported_format,
         write_recommendations,
     )
     from deconfound.report.scale import Scale
-    from deconfound.result import Result
 
-    path = None if arguments.output is None else Path(arguments.output)
-    if path is not None:
-        require_supported_format(path)
-    result = Result.load(arguments.result)
+    path = _output_path(arguments)
+    saved = load(Path(arguments.result))
+    result = saved.result
     replay = load_replay(
         arguments.replay,
         columns=parse_column_map(arguments.map),
-        study_columns=load_column_map(Path(arguments.result)),
+        study_columns=saved.columns,
         models=result.models,
     )
     table = RecommendationTable.from_replay(
@@ -59,8 +58,23 @@ def run(arguments: argparse.Namespace) -> int:
         Scale.from_range(result.outcome_range),
         has_cost=result.policy.cost is not None,
     )
+    if path is not None:
+        with writing(path):
+            write_recommendations(table, path)
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
-        write_recommendations(table, path)
         report_written(path)
     return 0
+
+
+def _output_path(arguments: argparse.Namespace) -> Path | None:
+    """Where to write; an impossible place is refused before the work starts."""
+    from deconfound.report.persistence import result_path
+    from deconfound.report.recommendations_io import require_supported_format
+
+    if arguments.output is None:
+        return None
+    require_supported_format(require_path(arguments.output))
+    folder = Path(arguments.result)
+    result_files = result_path(folder).files() if folder.is_dir() else []
+    return check_output_file(arguments.output, (arguments.replay, *result_files), overwrite=arguments.overwrite)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from deconfound.atomic import write_files
 from deconfound.demo.mechanism import Mechanism
 from deconfound.demo.message_text import render_message
 from deconfound.demo.messages import sample_message
@@ -32,6 +33,7 @@ MODELS = tuple(WRITERS)
 # The true value is an average over one fixed set of messages, with a standard error of about 0.0025 per model. Among
 # seeds 0 to 6 this one is closest to an average over 60,000 messages: within 0.0025 for every model.
 TRUTH_SEED, TRUTH_CONTEXTS = 3, 5_000
+FILES = ("log.parquet", "experiment.parquet", "replay.parquet")  # that ``Demo.write`` writes
 LABEL_NOISE = 0.15  # standard deviation
 
 
@@ -84,8 +86,12 @@ class Demo:
 
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in (("log", self.log), ("experiment", self.experiment), ("replay", self.replay)):
-            parquet.write_table(table, folder / f"{name}.parquet")
+        contents = {}
+        for name, table in zip(FILES, (self.log, self.experiment, self.replay), strict=True):
+            sink = pa.BufferOutputStream()
+            parquet.write_table(table, sink)
+            contents[folder / name] = sink.getvalue().to_pybytes()
+        write_files(contents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from dataclasses import asdict
 from pathlib import Path
@@ -10,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from deconfound.errors import DataError, Problem
-from deconfound.escaping import escape_json
+from deconfound.bundle import Bundle, BundlePath, arrays_from_bytes, arrays_to_bytes, load_bundle, save_bundle
 from deconfound.features.blocks import Scaling
 from deconfound.features.distinct_rows import BlockLayout
 from deconfound.features.featurizer import FeatureSpec, Featurizer
@@ -20,13 +18,26 @@ from deconfound.features.surface import SURFACE_STATISTICS
 from deconfound.findings import finding_from_document, finding_to_document
 
 SCHEMA = 3
+ARRAYS = "arrays.npz"
 _STATISTICS = [name for name, _ in SURFACE_STATISTICS]
 
 
-def save_featurizer(featurizer: Featurizer, directory: Path | str) -> None:
-    """Write ``featurizer.json`` and ``featurizer.npz``; the same featurizer gives the same bytes."""
-    directory = Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
+def save_featurizer(featurizer: Featurizer, directory: Path | str, *, overwrite: bool = False) -> None:
+    """Write ``featurizer.json`` and its arrays; the same featurizer gives the same bytes.
+
+    A saved featurizer in the folder is replaced; another file of that name only with ``overwrite``.
+    """
+    save_bundle(_bundle_path(Path(directory)), featurizer_to_bundle(featurizer), overwrite=overwrite)
+
+
+def load_featurizer(directory: Path | str) -> Featurizer:
+    """Read what ``save_featurizer`` wrote; damaged files and those of another version raise."""
+    path = _bundle_path(Path(directory))
+    return featurizer_from_bundle(load_bundle(path), path)
+
+
+def featurizer_to_bundle(featurizer: Featurizer) -> Bundle:
+    """The settings as a document, and one part with the arrays."""
     document = {
         "schema": SCHEMA,
         "spec": asdict(featurizer.spec),
@@ -35,23 +46,23 @@ def save_featurizer(featurizer: Featurizer, directory: Path | str) -> None:
         "psi_source": featurizer.psi_source,
         "findings": [finding_to_document(finding) for finding in featurizer.findings],
     }
-    text = escape_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
-    (directory / "featurizer.json").write_text(text, encoding="utf-8")
-    np.savez(directory / "featurizer.npz", **_to_arrays(featurizer))
+    return Bundle(document, {ARRAYS: arrays_to_bytes(_to_arrays(featurizer))})
 
 
-def load_featurizer(directory: Path | str) -> Featurizer:
-    """Read what ``save_featurizer`` wrote; damaged files and those of another version raise."""
-    where = Path(directory) / "featurizer.json"
+def featurizer_from_bundle(bundle: Bundle, path: BundlePath) -> Featurizer:
+    """The inverse of ``featurizer_to_bundle``; errors name the document of ``path``."""
     try:
-        document = json.loads(where.read_text(encoding="utf-8"))
-        _check_version(document, where)
-        with (where.parent / "featurizer.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _from_arrays(document, {name: arrays[name] for name in arrays.files})
-    except FileNotFoundError as error:
-        raise _unusable(Path(error.filename), "no such file") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise _unusable(where, f"it is not a saved featurizer ({type(error).__name__}: {error})") from error
+        _check_version(bundle.document, path)
+        featurizer = _from_arrays(bundle.document, arrays_from_bytes(bundle.parts[ARRAYS]))
+        _check_shapes(featurizer)
+    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        what = f"it is not a saved featurizer ({type(error).__name__}: {error})"
+        raise path.unusable(path.index, what) from error
+    return featurizer
+
+
+def _bundle_path(directory: Path) -> BundlePath:
+    return BundlePath(directory, "featurizer", "Run evaluate again to create a new one.")
 
 
 def _to_arrays(featurizer: Featurizer) -> dict[str, Any]:
@@ -89,12 +100,20 @@ def _from_arrays(document: dict[str, Any], arrays: dict[str, Any]) -> Featurizer
     )
 
 
-def _check_version(document: dict[str, Any], where: Path) -> None:
+def _check_version(document: dict[str, Any], path: BundlePath) -> None:
     if document["schema"] != SCHEMA:
-        raise _unusable(where, f"its schema is {document['schema']}; this version reads {SCHEMA}")
+        raise path.unusable(path.index, f"its schema is {document['schema']}; this version reads {SCHEMA}")
     if document["layout"]["surface"] and document["surface"] != _STATISTICS:
-        raise _unusable(where, "its surface statistics are those of another version")
+        raise path.unusable(path.index, "its surface statistics are those of another version")
 
 
-def _unusable(where: Path, what: str) -> DataError:
-    return DataError([Problem(str(where), what, "Run evaluate again to create a new one.")])
+def _check_shapes(featurizer: Featurizer) -> None:
+    layout, scaling, proxy = featurizer.layout, featurizer.scaling, featurizer.proxy
+    dense = sum(layout.block_widths)
+    scalings = [(featurizer.modifier_scaling, sum(layout.modifier_widths))]
+    scalings += [] if scaling is None else [(scaling, dense)]
+    for one, width in scalings:
+        if not one.mean.shape == one.sd.shape == one.weight.shape == (width,):
+            raise ValueError(f"a scaling of {width} columns has other shapes")
+    if proxy is not None and proxy.coef.shape != (layout.buckets + dense, *proxy.intercept.shape):
+        raise ValueError(f"the proxy map has the shape {proxy.coef.shape}")

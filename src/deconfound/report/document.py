@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from deconfound import __version__
+from deconfound.atomic import write_text
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
 from deconfound.escaping import escape_json
@@ -202,7 +203,7 @@ def read_log_bias(stored: dict[str, Any]) -> LogBias:
 
 def write_json(result: Result, path: Path) -> None:
     """Write the document to a file."""
-    path.write_text(dump_json(document(result)), encoding="utf-8")
+    write_text(path, dump_json(document(result)))
 
 
 def dump_json(content: object) -> str:

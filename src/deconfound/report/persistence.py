@@ -1,30 +1,27 @@
-"""Save a result in a folder and read it back: JSON for numbers and text, npz for coefficients, and the featurizer."""
+"""Save a result in a folder and read it back: JSON for numbers and text, npz for coefficients and the featurizer."""
 
 from __future__ import annotations
 
-import json
 import math
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deconfound.decide.calibration import Calibration
-from deconfound.decide.context_variance import ContextVariance
-from deconfound.decide.recommendation import Policy, Recommendation
-from deconfound.design import FloatArray
-from deconfound.errors import DataError, Problem, UsageError
-from deconfound.features import Featurizer, load_featurizer, save_featurizer
+from deconfound.bundle import Bundle, BundlePath, arrays_from_bytes, arrays_to_bytes, load_bundle, save_bundle
+from deconfound.decide.recommendation import Recommendation
+from deconfound.errors import UsageError
+from deconfound.features import Featurizer
+from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
-from deconfound.linalg import Linear
+from deconfound.formatting import to_jsonable
 from deconfound.report.document import (
     SCHEMA,
     VALUES,
     document,
-    dump_json,
     read_attribution,
     read_efficient,
     read_log_bias,
@@ -32,48 +29,71 @@ from deconfound.report.document import (
     read_values,
 )
 from deconfound.report.findings_text import details_types
+from deconfound.report.policy_arrays import check_policy_shapes, policy_from_arrays, policy_to_arrays
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
-from deconfound.reward import Basis, Family, RewardFit, family_by_name
+from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
 
-COLUMN_MAP = "columns.json"
+REWARD, FEATURIZER = "reward.npz", "featurizer.npz"  # parts of a saved result
 
 
-def save(result: Result, directory: Path) -> None:
-    """Write the featurizer, reward.npz and result.json; the last one is missing after an interrupted save."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for file in ("result.json", COLUMN_MAP):
-        (directory / file).unlink(missing_ok=True)
-    save_featurizer(result.featurizer, directory)
-    policy = result.policy
-    arrays = {**_arrays([policy.reward, *policy.bootstrap_fits]), **_calibration_arrays(policy.calibration)}
-    if policy.cost is not None:
-        arrays["cost"] = policy.cost
-    np.savez(directory / "reward.npz", covariance=policy.covariance, **arrays)
-    content = {**document(result), "not_finite": [list(entry) for entry in _not_finite(_stored_numbers(result))]}
-    (directory / "result.json").write_text(dump_json(content), encoding="utf-8")
+@dataclass(frozen=True, slots=True)
+class SavedResult:
+    """A result, and the user's column names, with which new tables are read."""
+
+    result: Result
+    columns: dict[str, str]
 
 
-def load(directory: Path) -> Result:
-    """Read a saved result; raise a ``DataError`` if it is missing or damaged."""
-    where = directory / "result.json"
+def result_path(directory: Path) -> BundlePath:
+    """The files of a saved result."""
+    return BundlePath(directory, "result", "Run `deconfound evaluate ... -o DIR` and name that folder.")
+
+
+def save(saved: SavedResult, directory: Path, *, overwrite: bool = False) -> None:
+    """Save a result in a folder, or replace the one that is there; see ``bundle``."""
+    result = saved.result
+    featurizer = featurizer_to_bundle(result.featurizer)
+    content = {
+        **document(result),
+        "not_finite": list(_not_finite(_stored_numbers(result))),
+        "columns": saved.columns,
+        "featurizer": featurizer.document,
+    }
+    parts = {REWARD: arrays_to_bytes(policy_to_arrays(result.policy)), FEATURIZER: featurizer.parts[ARRAYS]}
+    save_bundle(result_path(directory), Bundle(to_jsonable(content), parts), overwrite=overwrite)
+
+
+def load(directory: Path) -> SavedResult:
+    """Read a saved result; raise a ``DataError`` if it is missing, damaged, or mixed from several results."""
+    path = result_path(directory)
     if directory.exists() and not directory.is_dir():
-        raise _unusable(directory, "this is a file, and a saved result is a folder")
+        raise path.unusable(directory, "this is a file, and a saved result is a folder")
+    bundle = load_bundle(path)
+    stored = bundle.document
     try:
-        stored = json.loads(where.read_text(encoding="utf-8"))
         if stored["schema"] != SCHEMA:
-            raise _unusable(where, f"it has schema {stored['schema']}, and this version reads schema {SCHEMA}")
-        with (directory / "reward.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            coefficients = {name: arrays[name] for name in arrays.files}
-        for path, number in stored["not_finite"]:
-            _restore(stored, path, float(number))
-        return _result(stored, coefficients, load_featurizer(directory))
-    except FileNotFoundError as error:
-        raise _unusable(Path(error.filename), "no such file") from error
+            raise path.unusable(path.index, f"it has schema {stored['schema']}, and this version reads schema {SCHEMA}")
+        for place, number in stored["not_finite"]:
+            _restore(stored, place, float(number))
+        featurizer = featurizer_from_bundle(Bundle(stored["featurizer"], {ARRAYS: bundle.parts[FEATURIZER]}), path)
+        result = _result(stored, arrays_from_bytes(bundle.parts[REWARD]), featurizer)
+        _check_shapes(result)
+        return SavedResult(result, stored["columns"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError, UsageError, zipfile.BadZipFile) as error:
-        raise _unusable(where, f"it is not a saved result ({type(error).__name__})") from error
+        raise path.unusable(path.index, f"it is not a saved result ({type(error).__name__}: {error})") from error
+
+
+def _check_shapes(result: Result) -> None:
+    layout, proxy, share = result.featurizer.layout, result.featurizer.proxy, result.policy.surface_share
+    dense = sum(layout.block_widths)
+    # As in ``features.blocks.combine_blocks``: a block without weight is left out.
+    text_in_phi, dense_in_phi = share < 1.0 or not dense, share > 0.0 or not layout.buckets
+    phi = layout.buckets * text_in_phi + dense * dense_in_phi
+    psi = dense + (0 if proxy is None else len(proxy.intercept))
+    check_policy_shapes(result.policy, phi, psi, sum(layout.modifier_widths))
 
 
 def _stored_numbers(result: Result) -> dict[str, Any]:
@@ -119,31 +139,8 @@ def _restore(stored: Any, path: Sequence[str | int], number: float) -> None:  # 
     stored[path[-1]] = number
 
 
-def save_column_map(columns: Mapping[str, str], directory: Path) -> None:
-    """Store the user's column names beside a saved result, so that new tables can be read with them."""
-    (directory / COLUMN_MAP).write_text(dump_json(dict(columns)), encoding="utf-8")
-
-
-def load_column_map(directory: Path) -> dict[str, str]:
-    """The column names that were stored with a result; empty if there are none."""
-    where = directory / COLUMN_MAP
-    if not where.exists():
-        return {}
-    try:
-        columns = json.loads(where.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise _unusable(where, f"it cannot be read ({type(error).__name__})") from error
-    if not (isinstance(columns, dict) and all(isinstance(column, str) for column in columns.values())):
-        raise _unusable(where, "it is not an object of column names")
-    return columns
-
-
-def _unusable(where: Path, what: str) -> DataError:
-    return DataError([Problem(str(where), what, "Run `deconfound evaluate ... -o DIR` and name that folder.")])
-
-
 def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featurizer) -> Result:
-    models, fitted, (reward, *bootstrap_fits) = tuple(stored["models"]), stored["family"], _fits(arrays)
+    models, fitted = tuple(stored["models"]), stored["family"]
     return Result(
         **{name: read_values(stored[name], models) for name in VALUES},
         recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
@@ -156,15 +153,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         population=Population(**stored["population"]),
         outcome_range=(float(stored["outcome_range"][0]), float(stored["outcome_range"][1])),
         efficient=read_efficient(stored["efficient"], models),
-        policy=Policy(
-            models,
-            fitted["surface_share"],
-            reward,
-            tuple(bootstrap_fits),
-            arrays["covariance"],
-            _read_calibration(arrays),
-            arrays.get("cost"),
-        ),
+        policy=policy_from_arrays(arrays, models, fitted["surface_share"]),
         featurizer=featurizer,
         level=stored["level"],
         seed=stored["seed"],
@@ -178,78 +167,3 @@ def _family(stored: dict[str, Any]) -> Family:
 def _counts(row: dict[str, Any]) -> TableCounts:
     rows_per_model, unused_columns = tuple(row["rows_per_model"]), tuple(row["unused_columns"])
     return TableCounts(row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns)
-
-
-def _arrays(fits: Sequence[RewardFit]) -> dict[str, Any]:
-    """All fits side by side; coefficients of empty hash buckets are left out."""
-    first = fits[0]
-    arrays: dict[str, Any] = {
-        "intercept": np.array([fit.intercept for fit in fits]),
-        "baseline_weight": np.array([fit.baseline_weight for fit in fits]),
-        "basis": np.array(first.basis),
-    }
-    if first.phi_coef is not None:
-        arrays |= _to_sparse("phi", np.stack([_require(fit.phi_coef) for fit in fits]))
-    if first.psi_coef is not None:
-        arrays["psi"] = np.stack([_require(fit.psi_coef) for fit in fits])
-    if first.model_effect is not None:
-        arrays["model_effect"] = np.stack([_require(fit.model_effect) for fit in fits])
-    if first.modifier_coef is not None:
-        arrays["modifier_coef"] = np.stack([_require(fit.modifier_coef) for fit in fits])
-    if first.baseline is not None:
-        arrays |= _to_sparse("baseline", first.baseline.coef[None])
-        arrays["baseline_intercept"] = np.array(first.baseline.intercept)
-    return arrays
-
-
-def _fits(arrays: dict[str, Any]) -> list[RewardFit]:
-    baseline = None
-    if "baseline_coef" in arrays:
-        baseline = Linear(_from_sparse("baseline", arrays)[0], float(arrays["baseline_intercept"]))
-    count = len(arrays["intercept"])
-    phi: Any = _from_sparse("phi", arrays) if "phi_coef" in arrays else [None] * count
-    psi = arrays.get("psi", [None] * count)
-    effect, modifier = (arrays.get(name, [None] * count) for name in ("model_effect", "modifier_coef"))
-    weight = arrays["baseline_weight"]
-    basis: Basis = "quadratic" if str(arrays["basis"]) == "quadratic" else "linear"
-    return [
-        RewardFit(
-            float(arrays["intercept"][i]), phi[i], psi[i], basis, baseline, float(weight[i]), effect[i], modifier[i]
-        )
-        for i in range(count)
-    ]
-
-
-def _to_sparse(name: str, coefs: FloatArray) -> dict[str, Any]:
-    used = np.flatnonzero(coefs.any(axis=0))
-    return {f"{name}_used": used, f"{name}_coef": coefs[:, used], f"{name}_size": np.array(coefs.shape[1])}
-
-
-def _from_sparse(name: str, arrays: dict[str, Any]) -> FloatArray:
-    coefs = np.zeros((len(arrays[f"{name}_coef"]), int(arrays[f"{name}_size"])))
-    coefs[:, arrays[f"{name}_used"]] = arrays[f"{name}_coef"]
-    return coefs
-
-
-def _require(coef: FloatArray | None) -> FloatArray:
-    if coef is None:
-        raise ValueError("all fits of a family must have the same coefficients")
-    return coef
-
-
-def _calibration_arrays(calibration: Calibration | None) -> dict[str, Any]:
-    """Fields of the calibration; npz, unlike JSON, stores infinities."""
-    if calibration is None:
-        return {}
-    stored = {f"calibration_{each.name}": getattr(calibration, each.name) for each in fields(Calibration)}
-    stored["calibration_context_variance"] = astuple(calibration.context_variance)
-    return {name: np.asarray(value) for name, value in stored.items()}
-
-
-def _read_calibration(arrays: dict[str, Any]) -> Calibration | None:
-    if "calibration_slope" not in arrays:
-        return None
-    stored = {field.name: arrays[f"calibration_{field.name}"] for field in fields(Calibration)}
-    values: dict[str, Any] = {name: float(array) if array.ndim == 0 else array for name, array in stored.items()}
-    values["context_variance"] = ContextVariance(*(float(variance) for variance in values["context_variance"]))
-    return Calibration(**values)

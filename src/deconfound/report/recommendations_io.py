@@ -13,6 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deconfound.atomic import write_bytes, write_text
 from deconfound.data import Replay, text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import UsageError
@@ -122,22 +123,29 @@ def recommendation_json(table: RecommendationTable) -> str:
 def write_recommendations(table: RecommendationTable, path: Path) -> None:
     """Write all recommendations in the format given by the file extension."""
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(table.records()), path)
+        write_bytes(path, _parquet(table.records()))
     elif path.suffix == ".csv":
-        path.write_text(_csv(table.records()), encoding="utf-8", newline="")
+        write_text(path, _csv(table.records()))
     elif path.suffix == ".jsonl":
         lines = (json.dumps(to_jsonable(one), ensure_ascii=False, allow_nan=False) for one in table.records())
-        path.write_text("".join(f"{escape_json(line)}\n" for line in lines), encoding="utf-8")
+        write_text(path, "".join(f"{escape_json(line)}\n" for line in lines))
     else:
-        path.write_text(recommendation_json(table), encoding="utf-8")
+        write_text(path, recommendation_json(table))
 
 
 def require_supported_format(path: Path) -> None:
     """Refuse a file whose extension names no format, before any work is done."""
     if path.suffix not in FORMATS:
         raise UsageError(f"-o takes a file ending in {', '.join(FORMATS)}, not {quote(path.name)}.")
+
+
+def _parquet(records: Sequence[dict[str, Any]]) -> bytes:
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(records), sink)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
 
 
 def _csv(records: Sequence[dict[str, Any]]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from deconfound_bench.artifact_dir import is_current, sha256_hex
+from deconfound_bench.artifact_dir import building, is_current, sha256_hex
 from deconfound_bench.cached.draws import HELD_OUT_SHARE, CachedSampler
 from deconfound_bench.cached.environment import CLIP_SD, Environment
 from deconfound_bench.cached.pool import BUCKETS, POOL_VERSION, build_cached_pool, load_cached_pool
@@ -73,14 +73,15 @@ class CachedBenchmark:
     def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has its own folder)
         """Build the pool, unless it is already saved."""
         digest = sha256_hex(self.constants)
-        if is_current(self.pool, POOL_VERSION, digest):
-            return
-        progress("reading the grid", 0.0)
-        grid = self.spec.read(self.grid)
-        progress("computing statistics of the outputs", 0.0)
-        environment = self.spec.environment(grid)
-        progress("hashing texts and computing inner products", 0.0)
-        build_cached_pool(grid, environment, self.spec.proxies).save(self.pool, digest)
+        with building(self.pool):
+            if is_current(self.pool, POOL_VERSION, digest):
+                return
+            progress("reading the grid", 0.0)
+            grid = self.spec.read(self.grid)
+            progress("computing statistics of the outputs", 0.0)
+            environment = self.spec.environment(grid)
+            progress("hashing texts and computing inner products", 0.0)
+            build_cached_pool(grid, environment, self.spec.proxies).save(self.pool, digest)
 
     def open(self, directory: Path) -> CachedWorker:  # noqa: ARG002
         """Memory-map the pool."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.threads import one_blas_thread
-from deconfound_bench.artifact_dir import atomic_directory, read_manifest, write_manifest
+from deconfound_bench.artifact_dir import atomic_directory, require_intact, write_manifest
 from deconfound_bench.cached.environment import Environment, pca_proxies
 from deconfound_bench.cached.router import Router, RouterConstants
 from deconfound_bench.gram_rows import GramStore, gram_store_by_cholesky
@@ -88,8 +88,8 @@ def _distinct_outputs(grid: Grid) -> tuple[IntArray, list[str], IntArray]:
 
 def load_cached_pool(directory: Path) -> CachedPool:
     """Load a saved pool; its large arrays are memory-mapped so that workers share one copy."""
+    manifest = require_intact(directory)
     kernel, coordinates = (np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates"))
-    manifest = read_manifest(directory)
     with np.load(directory / "environment.npz") as stored:
         arrays = dict(stored)
     router = Router(

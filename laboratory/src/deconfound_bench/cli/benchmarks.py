@@ -22,6 +22,7 @@ from deconfound_bench.cli.run_benchmark import (
     BenchmarkRun,
     ExtraOutputs,
     add_sweep_options,
+    output_folder,
     run_benchmark,
     worker_count,
 )
@@ -69,7 +70,7 @@ def add_synthetic_benchmark(commands: Commands) -> None:
 
 def run_synthetic(arguments: argparse.Namespace) -> int:
     """The grid, a small version of it, or the targeted regime."""
-    folder = Path(arguments.output) / "targeted" if arguments.targeted else Path(arguments.output)
+    folder = output_folder(arguments, "targeted" if arguments.targeted else "")
     articles = None if arguments.articles is None else Path(arguments.articles)
     corpus = None if articles is None else read_articles(articles)
     if corpus is not None and not arguments.quiet:
@@ -130,14 +131,15 @@ def run_summarization(arguments: argparse.Namespace) -> int:
         View("values", value_cells(), shown),
     )
     _print_notes(arguments, grid, grid_notes(grid))
+    benchmark = _cached_benchmark(arguments, spec, grid)
     run = BenchmarkRun(
-        _cached_benchmark(arguments, spec, grid),
+        benchmark,
         tuple(sorted({cell for view in views for cell in view.cells})),
         (*PAPER_FAMILY_NAMES, *(variant.name for variant in VARIANTS)),
-        Path(arguments.output),
+        output_folder(arguments),
         views,
         family_filter=lambda cell, family: family in PAPER_FAMILY_NAMES or cell in winner_map_cells(),
-        extra_outputs=partial(write_r2_outputs, spec.name),
+        extra_outputs=partial(write_r2_outputs, benchmark),
     )
     return run_benchmark(arguments, run)
 
@@ -145,20 +147,20 @@ def run_summarization(arguments: argparse.Namespace) -> int:
 def run_coding(arguments: argparse.Namespace) -> int:
     """Patches under twenty-five reward definitions."""
     grid = read_coding_grid(Path(arguments.grid))
-    spec = coding_spec(grid)
-    return _run_simple(arguments, spec, grid, coding_cells(), partial(write_all_coding_outputs, spec.name))
+    benchmark = _cached_benchmark(arguments, coding_spec(grid), grid)
+    return _run_simple(arguments, benchmark, grid, coding_cells(), partial(write_all_coding_outputs, benchmark))
 
 
 def run_instructions(arguments: argparse.Namespace) -> int:
     """Answers of chat models."""
     grid = read_instructions_grid(Path(arguments.grid))
-    spec = instructions_spec(grid)
-    return _run_simple(arguments, spec, grid, instruction_cells(), partial(write_r2_outputs, spec.name))
+    benchmark = _cached_benchmark(arguments, instructions_spec(grid), grid)
+    return _run_simple(arguments, benchmark, grid, instruction_cells(), partial(write_r2_outputs, benchmark))
 
 
 def _run_simple(
     arguments: argparse.Namespace,
-    spec: BenchmarkSpec,
+    benchmark: CachedBenchmark,
     grid: Grid,
     cells: tuple[Cell, ...],
     extra_outputs: ExtraOutputs,
@@ -166,10 +168,10 @@ def _run_simple(
     """A cached benchmark with one view of all cells."""
     _print_notes(arguments, grid, ())
     run = BenchmarkRun(
-        _cached_benchmark(arguments, spec, grid),
+        benchmark,
         cells,
         PAPER_FAMILY_NAMES,
-        Path(arguments.output),
+        output_folder(arguments),
         (View("all", cells),),
         extra_outputs=extra_outputs,
     )
@@ -177,22 +179,24 @@ def _run_simple(
 
 
 def _cached_benchmark(arguments: argparse.Namespace, spec: BenchmarkSpec, grid: Grid) -> CachedBenchmark:
-    return CachedBenchmark(spec, Path(arguments.grid), grid.digest, Path(arguments.output) / "pool")
+    return CachedBenchmark(spec, Path(arguments.grid), grid.digest, output_folder(arguments) / "pool")
 
 
-def write_r2_outputs(name: str, scores: Sequence[Score], folder: Path) -> list[Path]:
+def write_r2_outputs(benchmark: CachedBenchmark, scores: Sequence[Score], folder: Path) -> list[Path]:
     """Write the held-out R² of the target, as a table and as a Parquet file."""
-    fits = fit_targets(load_cached_pool(folder / "pool"), sorted({score.seed for score in scores}))
-    path = write_target_fits(folder / "alignment.parquet", name, fits)
-    return [path, *write_table(folder / "tables", "alignment", target_r2_table(name, fits))]
+    # A sweep without unfinished tasks has not looked at the pool, which may have been deleted or damaged since.
+    benchmark.prepare(benchmark.pool, lambda _stage, _done: None)
+    fits = fit_targets(load_cached_pool(benchmark.pool), sorted({score.seed for score in scores}))
+    path = write_target_fits(folder / "alignment.parquet", benchmark.name, fits)
+    return [path, *write_table(folder / "tables", "alignment", target_r2_table(benchmark.name, fits))]
 
 
-def write_all_coding_outputs(name: str, scores: Sequence[Score], folder: Path) -> list[Path]:
+def write_all_coding_outputs(benchmark: CachedBenchmark, scores: Sequence[Score], folder: Path) -> list[Path]:
     """Write the R² outputs and, for a complete run, the tables and figures over both weights of the reward."""
     complete = {score.cell for score in scores} == set(coding_cells())
     complete = complete and set(PAPER_FAMILY_NAMES) <= {score.family for score in scores}
     weight_outputs = write_coding_outputs(scores, folder / "tables") if complete else ()
-    return [*write_r2_outputs(name, scores, folder), *weight_outputs]
+    return [*write_r2_outputs(benchmark, scores, folder), *weight_outputs]
 
 
 def parse_contexts(text: str, grid: Grid) -> int | None:

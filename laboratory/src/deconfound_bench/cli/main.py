@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from deconfound.atomic import write_text
 from deconfound.cli.options import Commands
+from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
 from deconfound.cli.terminal import write_result
 from deconfound_bench.cli.benchmarks import add_cached_benchmarks, add_synthetic_benchmark
 from deconfound_bench.reproduction import reproduction_page
@@ -59,14 +61,18 @@ def add_reproduction(commands: Commands) -> None:
         help="results.parquet of each benchmark, and its alignment.parquet",
     )
     parser.add_argument("-o", "--output", metavar="FILE.md", help="file to write (default: stdout)")
+    add_overwrite_option(parser)
     parser.set_defaults(run=run_reproduction)
 
 
 def run_reproduction(arguments: argparse.Namespace) -> int:
     """Write the page that compares finished benchmarks with the paper."""
+    output = arguments.output
+    path = None if output is None else check_output_file(output, arguments.results, overwrite=arguments.overwrite)
     page = reproduction_page([Path(path) for path in arguments.results])
-    if arguments.output is None:
+    if path is None:
         write_result(page)
     else:
-        Path(arguments.output).write_text(page, encoding="utf-8")
+        with writing(path):
+            write_text(path, page)
     return 0

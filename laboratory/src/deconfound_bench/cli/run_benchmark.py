@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from deconfound.cli.options import add_output_options
+from deconfound.cli.output_path import check_output_folder
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 from deconfound.formatting import quote, to_jsonable
@@ -26,7 +27,7 @@ from deconfound_bench.score_tables import (
     winner_grid,
     winner_map,
 )
-from deconfound_bench.sweep import Benchmark, FamilyFilter, SweepProgress, filter_cells, run_sweep
+from deconfound_bench.sweep import Benchmark, FamilyFilter, SweepProgress, filter_cells, require_run_folder, run_sweep
 from deconfound_bench.views import View, write_views
 
 DEFAULT_SEEDS = 30
@@ -59,7 +60,13 @@ def add_sweep_options(parser: argparse.ArgumentParser, folder: str) -> None:
         "--families", default="", metavar="A,B,...", help="only these families, or all (default: those of the paper)"
     )
     parser.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
-    parser.add_argument("-o", "--output", default=folder, metavar="DIR", help=f"output folder (default {folder})")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default=folder,
+        metavar="DIR",
+        help=f"output folder, new, empty or of an earlier run (default {folder})",
+    )
     add_output_options(parser)
 
 
@@ -134,6 +141,13 @@ def parse_seeds(text: str, default: int) -> range:
     if not seeds:
         raise UsageError(f"--seeds takes a number of seeds like 30 or a range like 1000-1029, not {quote(text)}.")
     return seeds
+
+
+def output_folder(arguments: argparse.Namespace, part: str = "") -> Path:
+    """The folder of --output or a part of it, if a sweep may write there."""
+    folder = check_output_folder(arguments.output) / part
+    require_run_folder(folder)
+    return folder
 
 
 def worker_count(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from deconfound.atomic import write_bytes
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_formulas, escape_line
 from deconfound_bench.score_tables.score_cube import Estimate
@@ -89,7 +90,7 @@ def write_file(directory: Path, name: str, data: bytes) -> Path:
     path = directory / name
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        write_bytes(path, data)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}). Choose another folder.") from error
     return path

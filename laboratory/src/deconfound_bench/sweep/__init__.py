@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from deconfound_bench.sweep.folder import require_run_folder
 from deconfound_bench.sweep.processes import end_with_parent
 from deconfound_bench.sweep.progress import SweepProgress
 from deconfound_bench.sweep.request import (
@@ -25,5 +26,6 @@ __all__ = [
     "Worker",
     "end_with_parent",
     "filter_cells",
+    "require_run_folder",
     "run_sweep",
 ]

@@ -2,7 +2,7 @@
 
 DIR
 ├── constants.json    the benchmark and constants that the results belong to
-├── lock              locked while a sweep runs; the system releases it even if the sweep is killed
+├── .sweep.lock       only while a sweep runs; the system releases the lock even if the sweep is killed
 ├── shared/           files that the benchmark prepared for its tasks
 ├── tasks/            one file per finished task
 └── results.parquet   the table, written when every requested score is available
@@ -11,18 +11,22 @@ DIR
 from __future__ import annotations
 
 import json
-import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, final
 
+from deconfound.atomic import TEMPORARY_NAME, remove_leftovers, write_text
 from deconfound.errors import UsageError
-from deconfound_bench.artifact_dir import atomic_write, canonical_json, sha256_hex
+from deconfound.file_lock import locked_file
+from deconfound_bench.artifact_dir import canonical_json, read_manifest, sha256_hex
 from deconfound_bench.results import Score
 from deconfound_bench.sweep.request import Benchmark, ScoreKey, Task
 
 SCHEMA = 1  # of the task files
+LOCK = ".sweep.lock"
+TASK_NAME = re.compile(r"\d{5,}-[0-9a-f]{16}\.json")
 
 Message = Callable[[str], None]
 
@@ -57,39 +61,57 @@ def locked_folder(path: Path, benchmark: Benchmark, message: Message) -> Iterato
     """Lock the folder for one sweep of one benchmark and load its finished tasks."""
     description = {"benchmark": benchmark.name, "constants": json.loads(benchmark.constants)}
     fingerprint = sha256_hex(canonical_json(description))
+    require_run_folder(path)
     with _locked(path):
         stored = _stored_fingerprint(path / "constants.json", message)
         if stored not in (None, fingerprint):
             raise _other_constants(path)
         scores = _load_finished(path / "tasks", fingerprint, message)
         if stored is None:
-            atomic_write(path / "constants.json", f"{json.dumps(description, indent=2, sort_keys=True)}\n".encode())
+            write_text(path / "constants.json", f"{json.dumps(description, indent=2, sort_keys=True)}\n")
         yield SweepFolder(path, fingerprint, scores)
+
+
+def require_run_folder(path: Path) -> None:
+    """Refuse a folder with contents of its own: a sweep writes and deletes files, and they must be those of a sweep."""
+    if path.is_dir() and not _is_run_folder(path):
+        what = f"{path} is not empty and is not a folder of `deconfound bench`"
+        raise UsageError(f"{what}. Choose another folder with -o, a new or an empty one.")
+
+
+def _is_run_folder(path: Path) -> bool:
+    if _has_constants(path) or any(_stored_body(task) is not None for task in _task_files(path / "tasks")):
+        return True
+    return all(_is_start_of_run(entry) for entry in path.iterdir())
+
+
+def _has_constants(path: Path) -> bool:
+    try:
+        stored = json.loads((path / "constants.json").read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(stored, dict) and stored.keys() == {"benchmark", "constants"}
+
+
+def _is_start_of_run(entry: Path) -> bool:
+    """Whether a run that was stopped early can have left this, or a run with other options in its own folder."""
+    if entry.name in (LOCK, ".pool.lock") or TEMPORARY_NAME.fullmatch(entry.name):
+        return True
+    if not entry.is_dir():
+        return False
+    if entry.name in ("tasks", "shared"):
+        return not any(entry.iterdir()) or all(TEMPORARY_NAME.fullmatch(one.name) for one in entry.iterdir())
+    return bool(read_manifest(entry)) if entry.name == "pool" else _is_run_folder(entry)
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    import fcntl
-
     _make_directories(path)
-    try:
-        file = (path / "lock").open("a+", encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    with file:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            owner = f"process {file.read().strip() or 'unknown'}"
-            what = f"{path} is in use by another sweep ({owner})"
-            raise UsageError(f"{what}. Wait until it has finished, or choose another folder with -o.") from None
+            stack.enter_context(locked_file(path / LOCK, "sweep"))
         except OSError as error:
-            what = f"{path} cannot be locked ({error.strerror})"
-            raise UsageError(f"{what}. Choose a folder on a local disk with -o.") from error
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+            raise _unwritable(path, error) from error
         yield
 
 
@@ -119,20 +141,24 @@ def _stored_fingerprint(path: Path, message: Message) -> str | None:
         return None
 
 
+def _task_files(folder: Path) -> list[Path]:
+    """Files with the name of a task's."""
+    return sorted(path for path in folder.glob("*.json") if TASK_NAME.fullmatch(path.name))
+
+
 def _load_finished(folder: Path, fingerprint: str, message: Message) -> dict[ScoreKey, Score]:
-    """The scores of every complete task file; damaged and temporary files are deleted."""
+    """The scores of every complete task file; damaged and temporary files are deleted, other files are left alone."""
     finished: dict[ScoreKey, Score] = {}
-    damaged = [*sorted(folder.glob(".*.tmp"))]
-    for path in sorted(folder.glob("*.json")):
+    deleted = remove_leftovers(folder)
+    for path in _task_files(folder):
         scores = read_task(path, fingerprint)
         if scores is None:
-            damaged.append(path)
+            path.unlink()
+            deleted.append(path)
         else:
             finished.update((score.key, score) for score in scores)
-    for path in damaged:
-        path.unlink()
-    if damaged:
-        message(f"{folder}: deleted {len(damaged)} incomplete or damaged files; their tasks are run again.")
+    if deleted:
+        message(f"{folder}: deleted {len(deleted)} incomplete or damaged files; their tasks are run again.")
     return finished
 
 
@@ -162,17 +188,13 @@ def write_task(folder: Path, task: Task, scores: str, fingerprint: str) -> None:
         "scores": json.loads(scores),
     }
     text = canonical_json({"sha256": sha256_hex(canonical_json(body)), "body": body})
-    atomic_write(folder / task_file_name(task), f"{text}\n".encode())
+    write_text(folder / task_file_name(task), f"{text}\n")
 
 
 def read_task(path: Path, fingerprint: str) -> tuple[Score, ...] | None:
     """The scores of a saved task; None if the file is damaged."""
-    try:
-        stored = json.loads(path.read_bytes())
-        body: dict[str, Any] = stored["body"]
-        if stored["sha256"] != sha256_hex(canonical_json(body)):
-            return None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    body = _stored_body(path)
+    if body is None:
         return None
     folder = path.parent.parent
     if body["schema"] != SCHEMA:
@@ -181,6 +203,16 @@ def read_task(path: Path, fingerprint: str) -> tuple[Score, ...] | None:
     if body["constants"] != fingerprint:
         raise _other_constants(folder)
     return tuple(Score.from_record(row) for row in body["scores"])
+
+
+def _stored_body(path: Path) -> dict[str, Any] | None:
+    """The content of a task file; None if its checksum is wrong."""
+    try:
+        stored = json.loads(path.read_bytes())
+        body: dict[str, Any] = stored["body"]
+        return body if stored["sha256"] == sha256_hex(canonical_json(body)) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _other_constants(folder: Path) -> UsageError:

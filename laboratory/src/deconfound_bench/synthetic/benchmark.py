@@ -10,7 +10,7 @@ from pathlib import Path
 from deconfound.errors import UsageError
 from deconfound.reward import Cvci, ExpOnly, Family, ObsOnly, RepresentationExp
 from deconfound_bench.articles import Corpus, make_articles, read_articles
-from deconfound_bench.artifact_dir import is_current, sha256_hex
+from deconfound_bench.artifact_dir import building, is_current, sha256_hex
 from deconfound_bench.replication import FOLDS, Candidate, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.summarizers import SUMMARIZERS
@@ -57,10 +57,11 @@ class SyntheticBenchmark:
     def prepare(self, directory: Path, progress: Progress) -> None:  # noqa: ARG002  (the pool has its own folder)
         """Build the pool, unless it is already saved."""
         digest = self.pool_digest()
-        if is_current(self.pool, POOL_VERSION, digest):
-            return
-        progress("reading articles" if self.articles else "generating articles", 0.0)
-        build_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
+        with building(self.pool):
+            if is_current(self.pool, POOL_VERSION, digest):
+                return
+            progress("reading articles" if self.articles else "generating articles", 0.0)
+            build_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
 
     def open(self, directory: Path) -> SyntheticWorker:  # noqa: ARG002
         """Memory-map the pool and compute the truth."""

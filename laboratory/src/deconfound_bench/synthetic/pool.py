@@ -13,7 +13,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray
 from deconfound.threads import one_blas_thread
 from deconfound_bench.articles import Corpus
-from deconfound_bench.artifact_dir import atomic_directory, write_manifest
+from deconfound_bench.artifact_dir import atomic_directory, require_intact, write_manifest
 from deconfound_bench.gram_rows import GramStore, gram_store_by_eigh
 from deconfound_bench.hashed_pairs import HashedPairs, hash_pairs
 from deconfound_bench.summarizers import SUMMARIZERS, summarize
@@ -88,6 +88,7 @@ class SummaryPool:
 
 def load_pool(directory: Path) -> SummaryPool:
     """Load a saved pool; its large arrays are memory-mapped so that workers share one copy."""
+    require_intact(directory)
     kernel, coordinates, evaluation_phi = (
         np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates", "evaluation_phi")
     )

@@ -1,0 +1,199 @@
+"""A JSON document and its binary parts, saved in one folder so that a reader sees the old set or the new one.
+
+DIR
+├── result.json                          the document: names every part with its checksum, and has one of its own
+├── result-reward-0123456789abcdef.npz   a part: the end of its name is the beginning of its checksum
+└── .result.lock                         only while a bundle is being saved
+
+Parts are written first, under names that depend on their content. Replacing the document is the one step from the old
+bundle to the new one. Then the old parts are deleted, and those that a killed save has left.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deconfound.atomic import remove_leftovers, write_files, write_text
+from deconfound.errors import DataError, Problem, UsageError
+from deconfound.escaping import escape_json
+from deconfound.file_lock import locked_file
+
+PARTS, DIGEST = "parts", "sha256"  # keys that the document must not have itself
+NAME_DIGITS = 16  # of a part's checksum in its name
+WAIT_SECONDS = 10.0  # for another save of the same bundle
+READ_ATTEMPTS = 20  # while other processes replace the bundle
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A document and the content of its parts by name."""
+
+    document: dict[str, Any]
+    parts: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePath:
+    """Where a bundle is: its folder, the name of its document without ".json", and advice if it cannot be read."""
+
+    folder: Path
+    name: str
+    fix: str
+
+    @property
+    def index(self) -> Path:
+        """The document."""
+        return self.folder / f"{self.name}.json"
+
+    def part(self, name: str, content: bytes) -> Path:
+        """The file of a part."""
+        stem, suffix = name.rsplit(".", 1)
+        return self.folder / f"{self.name}-{stem}-{_sha256(content)[:NAME_DIGITS]}.{suffix}"
+
+    def files(self) -> list[Path]:
+        """Every file in the folder that has the name of the document or of a part."""
+        pattern = re.compile(rf"{re.escape(self.name)}-[a-z]+-[0-9a-f]{{{NAME_DIGITS}}}\.[a-z]+")
+        names = [path for path in self.folder.iterdir() if pattern.fullmatch(path.name)]
+        return [*([self.index] if self.index.exists() else []), *sorted(names)]
+
+    def unusable(self, where: Path, what: str) -> DataError:
+        """An error about a file of the bundle."""
+        return DataError([Problem(str(where), what, self.fix)])
+
+
+def save_bundle(path: BundlePath, bundle: Bundle, *, overwrite: bool = False) -> None:
+    """Save a bundle, or replace the one that is there; other files are replaced only with ``overwrite``.
+
+    Without locks, two saves at the same time can delete each other's parts. Loading reports that.
+    """
+    path.folder.mkdir(parents=True, exist_ok=True)
+    with locked_file(path.folder / f".{path.name}.lock", "save", WAIT_SECONDS, required=False):
+        if not overwrite:
+            require_replaceable(path)
+        files = {name: path.part(name, content) for name, content in bundle.parts.items()}
+        document = _as_read_back({**bundle.document, PARTS: _part_entries(files, bundle.parts)})
+        try:
+            write_files({files[name]: content for name, content in bundle.parts.items()})
+            text = escape_json(
+                json.dumps({**document, DIGEST: _document_digest(document)}, indent=2, ensure_ascii=False)
+            )
+            write_text(path.index, f"{text}\n")
+        finally:
+            _remove_old_parts(path)
+            remove_leftovers(path.folder)
+
+
+def load_bundle(path: BundlePath) -> Bundle:
+    """Read a bundle; raise a ``DataError`` if it is missing, or if anything is not as it was saved."""
+    for _ in range(READ_ATTEMPTS):
+        text = _read(path, path.index)
+        try:
+            return _load(path, text)
+        except DataError:
+            if _read(path, path.index) == text:
+                raise
+    raise path.unusable(path.index, "other processes replace it all the time")
+
+
+def require_replaceable(path: BundlePath) -> None:
+    """Refuse to replace a document that is not a bundle's."""
+    if path.index.exists() and _own_document(path.index) is None:
+        what = f"{path.index} exists and is not a file that deconfound saved"
+        raise UsageError(f"{what}. Choose another folder with -o, or replace the file with --overwrite.")
+
+
+def arrays_to_bytes(arrays: Mapping[str, Any]) -> bytes:
+    """Arrays as the content of an .npz file; equal arrays give equal bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def arrays_from_bytes(content: bytes) -> dict[str, Any]:
+    """The inverse of ``arrays_to_bytes``; objects are refused, because reading them could run code."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+def _load(path: BundlePath, text: bytes) -> Bundle:
+    document = _parse(text)
+    if document is None:
+        raise path.unusable(path.index, "it is not a file that deconfound saved, or it is damaged")
+    if not isinstance(document.get(PARTS), dict) or not isinstance(document.get(DIGEST), str):
+        raise path.unusable(path.index, "it has no checksums: another version of deconfound wrote it")
+    if not _is_intact(document):
+        raise path.unusable(path.index, "its content was changed after it was saved")
+    entries = document[PARTS]
+    parts = {name: _read(path, path.folder / entry["file"]) for name, entry in entries.items()}
+    for name, content in parts.items():
+        if _sha256(content) != entries[name][DIGEST]:
+            what = f"it is not the file that {path.index.name} was saved with: it is damaged or of another result"
+            raise path.unusable(path.folder / entries[name]["file"], what)
+    return Bundle({key: value for key, value in document.items() if key not in (PARTS, DIGEST)}, parts)
+
+
+def _read(path: BundlePath, file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        raise path.unusable(file, "no such file") from error
+    except OSError as error:
+        raise path.unusable(file, f"it cannot be read ({error.strerror})") from error
+
+
+def _parse(text: bytes) -> dict[str, Any] | None:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _own_document(index: Path) -> dict[str, Any] | None:
+    """The document of a bundle; None if the file is something else."""
+    try:
+        document = _parse(index.read_bytes())
+    except OSError:
+        return None
+    return document if document is not None and _is_intact(document) else None
+
+
+def _is_intact(document: Mapping[str, Any]) -> bool:
+    return document.get(DIGEST) == _document_digest({key: document[key] for key in document if key != DIGEST})
+
+
+def _as_read_back(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document after a trip through JSON: its checksum must not depend on tuples or on keys that are numbers."""
+    content: dict[str, Any] = json.loads(json.dumps(document, allow_nan=False))
+    return content
+
+
+def _document_digest(document: Mapping[str, Any]) -> str:
+    """Checksum of the content; it does not depend on how the JSON is laid out."""
+    return _sha256(json.dumps(document, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _part_entries(files: Mapping[str, Path], parts: Mapping[str, bytes]) -> dict[str, Any]:
+    return {name: {"file": files[name].name, DIGEST: _sha256(parts[name])} for name in files}
+
+
+def _remove_old_parts(path: BundlePath) -> None:
+    """Delete parts that the document does not name; the name of a file must agree with its content."""
+    document = _own_document(path.index) or {}
+    current = {entry["file"] for entry in document.get(PARTS, {}).values()}
+    for file in path.files():
+        if file != path.index and file.name not in current and _sha256(file.read_bytes())[:NAME_DIGITS] in file.name:
+            file.unlink()
+
+
+def _sha256(content: bytes) -> str:
+    return sha256(content).hexdigest()
