@@ -140,6 +140,8 @@ def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
         _array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
         for name in ("shares", "bootstrap_sd")
     )
+    if not np.isfinite(shares).all():
+        raise ValueError("a share of the attribution is missing")
     return Attribution(shares, bootstrap_sd, VarianceComponents(**stored["variance_components"]))
 
 

@@ -28,6 +28,7 @@ from deconfound.report.document import (
     read_routing,
     read_values,
 )
+from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
 from deconfound.report.policy_arrays import check_policy_shapes, policy_from_arrays, policy_to_arrays
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
@@ -80,6 +81,7 @@ def load(directory: Path) -> SavedResult:
             _restore(stored, place, float(number))
         featurizer = featurizer_from_bundle(Bundle(stored["featurizer"], {ARRAYS: bundle.parts[FEATURIZER]}), path)
         result = _result(stored, arrays_from_bytes(bundle.parts[REWARD]), featurizer)
+        check_fields(result, "result")
         _check_shapes(result)
         return SavedResult(result, stored["columns"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError, UsageError, zipfile.BadZipFile) as error:
@@ -87,6 +89,11 @@ def load(directory: Path) -> SavedResult:
 
 
 def _check_shapes(result: Result) -> None:
+    for name in VALUES:
+        _check_value_shapes(getattr(result, name), len(result.models), name)
+    low, high = result.outcome_range
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"outcome_range is {low} to {high}")
     layout, proxy, share = result.featurizer.layout, result.featurizer.proxy, result.policy.surface_share
     dense = sum(layout.block_widths)
     # As in ``features.blocks.combine_blocks``: a block without weight is left out.
@@ -94,6 +101,14 @@ def _check_shapes(result: Result) -> None:
     phi = layout.buckets * text_in_phi + dense * dense_in_phi
     psi = dense + (0 if proxy is None else len(proxy.intercept))
     check_policy_shapes(result.policy, phi, psi, sum(layout.modifier_widths))
+
+
+def _check_value_shapes(values: Values, count: int, place: str) -> None:
+    """One number per model, or one per pair of models, in every array."""
+    for name, array in _fields(values).items():
+        expected = (count, count) if name.endswith("covariance") else (count,)
+        if isinstance(array, np.ndarray) and array.shape != expected:
+            raise ValueError(f"{place}.{name} has the shape {array.shape} instead of {expected}")
 
 
 def _stored_numbers(result: Result) -> dict[str, Any]:
