@@ -158,7 +158,7 @@ def test_propensities_that_vary_and_are_not_all_known_give_doubly_robust_values(
 def test_declared_propensities_are_those_of_the_rows():
     study = dc.load(**with_propensities(answer_tables(1, propensity=VARYING), VARYING, of_all=True))
     prepared = dc.prepare(study)
-    propensities = all_propensities(study, prepared.arrays)
+    propensities = all_propensities(prepared.study, prepared.arrays)
     contexts = np.array([int(prepared.arrays.replay.contexts[c][1:]) for c in prepared.arrays.experiment.context])
     np.testing.assert_allclose(propensities, VARYING[contexts])
 
