@@ -11,9 +11,13 @@ from typing import NoReturn
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
-from deconfound.errors import DataError, DeconfoundError, UsageError
+from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.formatting import wrap
 
+OUT_OF_MEMORY = (
+    "the memory of this computer is not enough for these tables. Use fewer rows of the log, fewer replayed contexts, "
+    "or fewer models with --models."
+)
 INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
 
 
@@ -43,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader closed the pipe early, as `| head` does; that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        _print_error(f"{error.filename or 'file'}: {error.strerror or error}.")
+    except (OSError, MemoryError) as error:  # NumPy's and Arrow's lack of memory are kinds of MemoryError
+        _print_error(_describe_failure(error))
         return DeconfoundError.exit_code
     return code
 
@@ -71,10 +75,16 @@ def _run(arguments: Sequence[str]) -> int:
     return code
 
 
+def _describe_failure(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY
+    return f"{error.filename or 'file'}: {error.strerror or error}."
+
+
 def _print_error(*problems: str) -> None:
     """One message per problem; several are counted and indented, each with its own further lines."""
     if len(problems) > 1:
-        indented = (problem.replace("\n", "\n    ") for problem in problems)
+        indented = (problem.replace("\n", "\n    ") for problem in first_problems(problems))
         problems = (f"{len(problems)} problems:", *(f"  {problem}" for problem in indented))
     message = "deconfound: " + "\n".join(problems)
     # Programs that read the messages get one line each.

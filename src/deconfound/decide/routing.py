@@ -83,9 +83,10 @@ def routing_gain(
     if data.n_clusters < MIN_ROWS_PER_MODEL:
         raise EvidenceError("Routing cannot be evaluated on a single context or cluster. Randomize on more contexts.")
     policy_model, reference = (argmax_model(each - cost) for each in (policy.q, policy.values))
-    gain = _gain_over(reference, data, policy_model, cost, level)
+    n = _effective_clusters(data)
+    gain = _gain_over(reference, data, policy_model, cost, level, n)
     singles = (np.full(len(data.q), b) for b in range(len(data.models)))
-    bound = min(_gain_over(single, data, policy_model, cost, level).low for single in singles)
+    bound = min(_gain_over(single, data, policy_model, cost, level, n).low for single in singles)
     shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
     value, value_low, value_high = _policy_value(data, policy_model, float(shares @ cost), level)
     return RoutingGain(
@@ -125,9 +126,11 @@ class _Gain:
 
 
 def _gain_over(
-    reference: IntArray, data: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float
+    reference: IntArray, data: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float, clusters: float
 ) -> _Gain:
     """Gain over the model of ``reference`` (n,), estimated on the contexts for which the policy picks another.
+
+    ``clusters`` is their effective number.
 
         V(policy) - V(reference) = s * D,      s = share of those contexts,  D = mean difference on them
         se^2 = s^2 se(D)^2 + (D^2 + se(D)^2) se(s)^2
@@ -138,7 +141,7 @@ def _gain_over(
     weight = data.weight / data.weight.mean()
     share, z = float(np.mean(weight * differs)), two_sided_z(level)
     # A difference is at most one outcome plus the difference in cost, and zero where the two agree.
-    max_share, cost_range = _wilson_upper_bound(share, data, z), float(np.ptp(cost))
+    max_share, cost_range = _wilson_upper_bound(share, clusters, z), float(np.ptp(cost))
     widest = max_share * (1 + cost_range)
     if share == 0:
         return _Gain(0.0, -widest, widest)
@@ -198,11 +201,15 @@ def _plug_in_gain(net_q: FloatArray, weight: FloatArray) -> float:
     return float(per_context - np.average(net_q, axis=0, weights=weight).max())
 
 
-def _wilson_upper_bound(share: float, data: ScoredExperiment, z: float) -> float:
-    """Wilson's upper bound of a share, positive even for a share of zero; n is the effective number of clusters."""
+def _effective_clusters(data: ScoredExperiment) -> float:
+    """Kish's effective number of clusters, of the way of clustering that has fewest."""
     clusters = Clusters.from_codes(data.cluster, len(data.q))
     weights = (way.sums(data.weight[:, None]) for way in clusters.counted)
-    n = min(float(weight.sum() ** 2 / (weight**2).sum()) for weight in weights)
+    return min(float(weight.sum() ** 2 / (weight**2).sum()) for weight in weights)
+
+
+def _wilson_upper_bound(share: float, n: float, z: float) -> float:
+    """Wilson's upper bound of a share, positive even for a share of zero."""
     center = share + z**2 / (2 * n)
     half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return float(min((center + half_width) / (1 + z**2 / n), 1.0))

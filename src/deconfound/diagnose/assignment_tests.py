@@ -119,7 +119,7 @@ class AssignmentStatistic:
     @property
     def numbers_per_draw(self) -> int:
         """How many numbers one draw needs in memory."""
-        return self._deviation.shape[0] + self._declared.size
+        return int(self._deviation.shape[0] + self._declared.size)
 
     def of(self, model: IntArray) -> FloatArray:
         """The statistic of each of several assignments (draws, n)."""

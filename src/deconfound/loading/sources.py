@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
 def _refuse_shape(raw: RawTable) -> None:
     problems = []
     names = raw.arrow.column_names
-    duplicates = sorted({name for name in names if name.strip() and names.count(name) > 1})
+    duplicates = sorted(name for name, count in Counter(names).items() if name.strip() and count > 1)
     if duplicates:
         what = f"more than one column is called {join_names(duplicates)}"
         problems.append(Problem(raw.source, what, "Rename or remove one of them."))

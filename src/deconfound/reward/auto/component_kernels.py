@@ -62,7 +62,7 @@ class KernelRows:
         return text, self.psi @ other.psi.T, same_model, by_context, np.ones_like(same_model)
 
     def covariance(self, other: KernelRows, variances: FloatArray) -> FloatArray:
-        """Sum of the kernels times their ``variances`` (5,), with one kernel in memory, and a few rows of the others."""
+        """Sum of the kernels times their ``variances`` (5,), one kernel and a few rows of the others in memory."""
         text, proxies, model, by_context, intercept = variances
         total = self.phi.inner_products(other.phi)
         total *= text / self.phi_square_norm

@@ -23,7 +23,7 @@ from deconfound.reward.base import FamilyDefaults
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.training_data import TrainingData
 
-MAX_FACTORED_ROWS = 4_000  # of the experiment; with more, one factorization per fold and bootstrap refit takes minutes
+MAX_FACTORED_ROWS = 2_000  # of the experiment; with more, one factorization per fold and bootstrap refit takes minutes
 
 
 @dataclass(frozen=True, slots=True)
