@@ -13,8 +13,9 @@ from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, quote
 from deconfound.loading.csv import read_csv
-from deconfound.loading.files import RENAME_OR_EXPORT, File, file_error, read_text, resolve_file
+from deconfound.loading.files import file_error, read_text, resolve_file
 from deconfound.loading.jsonl import read_jsonl
+from deconfound.loading.parquet import read_parquet
 from deconfound.loading.raw import RawTable, column_from_values
 
 TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or anything else that exports Arrow
@@ -50,27 +51,12 @@ def _read_path(path: Path, name: str) -> RawTable:
     try:
         file = resolve_file(path, name)
         if file.format == "parquet":
-            return RawTable(_read_parquet(file), name, RowNumbers())
+            return RawTable(read_parquet(file), name, RowNumbers())
         data = read_text(file)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise file_error(name, f"the file cannot be opened: {reason}", "Check its permissions and its disk.") from None
     return (read_csv if file.format == "csv" else read_jsonl)(data, name)
-
-
-def _read_parquet(file: File) -> pa.Table:
-    from pyarrow import parquet
-
-    with file.path.open("rb") as handle:
-        start = handle.read(4)
-    if start != b"PAR1":
-        what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
-        raise file_error(file.source, what, RENAME_OR_EXPORT)
-    try:
-        return parquet.ParquetFile(file.path).read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        what = f"the Parquet data is damaged or cut off: {quote(error)}"
-        raise file_error(file.source, what, "Write or copy the file again.") from None
 
 
 def _from_pandas(frame: Any, name: str) -> pa.Table:  # noqa: ANN401

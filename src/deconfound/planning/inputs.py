@@ -8,6 +8,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from scipy.special import chdtri
 
+from deconfound.data.cross_table import MAX_MODELS
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
