@@ -160,7 +160,7 @@ def raises(error):
 
 
 def test_a_lack_of_memory_in_numpy_ends_in_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(sys.modules["deconfound.cli.main"], "_run", lambda _arguments: np.empty(2**60))
+    monkeypatch.setattr(sys.modules["deconfound.cli.main"], "_run", lambda _arguments: np.empty(2**50))
     assert main(["demo"]) == 2
     assert capsys.readouterr().err.startswith("deconfound: the memory of this computer is not enough")
 

@@ -12,7 +12,7 @@ from deconfound.decide.cost import cost_vector
 from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.metrics import argmax_model
-from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Clusters
 from deconfound.value.estimators import cluster_covariance
 from deconfound.value.multiple_comparisons import check_level, differences, t_quantile_at_z, two_sided_z
@@ -145,8 +145,10 @@ def _gain_over(
     widest = max_share * (1 + cost_range)
     if share == 0:
         return _Gain(0.0, -widest, widest)
-    rows, own_weight = data.take(differs), weight[differs]
-    values = _values_where_policy_differs(rows, policy_model[differs], reference[differs])
+    code = np.where(data.model == policy_model, 0, np.where(data.model == reference, 1, UNKNOWN_MODEL))
+    rows = _as_models(data, ("policy", "reference"), (policy_model, reference), code).take(differs)
+    own_weight = weight[differs]
+    values = tuned_doubly_robust(rows) if rows.n_clusters >= MIN_ROWS_PER_MODEL else None
     if values is None or not np.isfinite(values.standard_error).all():
         return _Gain(float("nan"), -widest, widest)
     extra_cost = cost[policy_model[differs]] - cost[reference[differs]]
@@ -161,14 +163,6 @@ def _gain_over(
     half_width = float(t_quantile_at_z(z, df)[0] * total)
     gain = float(np.clip(share * difference, -widest, widest))
     return _Gain(gain, max(gain - half_width, -widest), min(gain + half_width, widest))
-
-
-def _values_where_policy_differs(data: ScoredExperiment, policy_model: IntArray, reference: IntArray) -> Values | None:
-    """Values of policy and reference on rows where they pick different models; None for a single cluster."""
-    if data.n_clusters < MIN_ROWS_PER_MODEL:
-        return None
-    code = np.where(data.model == policy_model, 0, np.where(data.model == reference, 1, UNKNOWN_MODEL))
-    return tuned_doubly_robust(_as_models(data, ("policy", "reference"), (policy_model, reference), code))
 
 
 def _as_models(
