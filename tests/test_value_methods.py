@@ -110,7 +110,7 @@ def test_predictions_have_the_effect_of_each_model():
     prepared = prepared_demo()
     fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
     model = prepared.arrays.experiment.model
-    np.testing.assert_array_equal(fitted.predictions[np.arange(len(model)), model], fitted.prediction)
+    np.testing.assert_allclose(fitted.predictions[np.arange(len(model)), model], fitted.prediction, rtol=1e-12)
     assert np.ptp(fitted.predictions, axis=1).max() > 0.01
     rows = prepared._training.at(fitted.final.surface_share).experiment
     for a in range(len(prepared.study.models)):
