@@ -110,7 +110,7 @@ def test_predictions_have_the_effect_of_each_model():
     prepared = prepared_demo()
     fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
     model = prepared.arrays.experiment.model
-    np.testing.assert_array_equal(fitted.predictions[np.arange(len(model)), model], fitted.prediction)
+    np.testing.assert_allclose(fitted.predictions[np.arange(len(model)), model], fitted.prediction, rtol=1e-12)
     assert np.ptp(fitted.predictions, axis=1).max() > 0.01
     rows = prepared._training.at(fitted.final.surface_share).experiment
     for a in range(len(prepared.study.models)):
@@ -158,7 +158,7 @@ def test_propensities_that_vary_and_are_not_all_known_give_doubly_robust_values(
 def test_declared_propensities_are_those_of_the_rows():
     study = dc.load(**with_propensities(answer_tables(1, propensity=VARYING), VARYING, of_all=True))
     prepared = dc.prepare(study)
-    propensities = all_propensities(study, prepared.arrays)
+    propensities = all_propensities(prepared.study, prepared.arrays)
     contexts = np.array([int(prepared.arrays.replay.contexts[c][1:]) for c in prepared.arrays.experiment.context])
     np.testing.assert_allclose(propensities, VARYING[contexts])
 

@@ -72,9 +72,10 @@ def cross_fit(
     is_same = all(one is other for one, other in zip(unseen, fits, strict=True))
     q_unseen = scores[0] if is_same else _out_of_fold(data, outer_folds, unseen)[0]
     bootstrap_rows = _bootstrap_rows(data.study.experiment.cluster, bootstrap_fits, seed)
-    refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
     replay = data.study.replay.rows(final.surface_share)
+    # First the attribution, which knows all refits at once and can solve for them together.
     attribution = fitter.prepared(final.surface_share).attribution(replay, bootstrap_rows)
+    refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
     return CrossFit(final, *scores, q_unseen, refits, tuple(bootstrap_rows), attribution)
 
 

@@ -16,6 +16,8 @@ from typing import ClassVar
 
 from deconfound.escaping import escape_line
 
+MAX_PRINTED_PROBLEMS = 20  # the others are counted
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -40,6 +42,15 @@ def merge_problems(problems: Sequence[Problem]) -> list[Problem]:
     return [Problem(", ".join(dict.fromkeys(where)), what, fix) for (what, fix), where in places.items()]
 
 
+def first_problems(problems: Sequence[str]) -> list[str]:
+    """The first ``MAX_PRINTED_PROBLEMS`` messages, and a line that counts the others."""
+    rest = len(problems) - MAX_PRINTED_PROBLEMS
+    return [
+        *problems[:MAX_PRINTED_PROBLEMS],
+        *([f"{rest:,} more. Fix these first, then run again."] if rest > 0 else []),
+    ]
+
+
 class DeconfoundError(Exception):
     """Base of every exception this package raises on purpose; its message is written for the user."""
 
@@ -53,7 +64,7 @@ class DataError(DeconfoundError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(first_problems(list(map(str, self.problems)))))
 
 
 class UsageError(DeconfoundError):

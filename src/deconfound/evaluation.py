@@ -134,6 +134,7 @@ def prepare(
         require_extra_contexts(study)
     target = None if options.target is None else load_contexts(options.target, columns=options.target_columns)
     progress("reading texts", 0.0)
+    study = study.in_content_order()
     with one_blas_thread():
         arrays = StudyArrays.from_study(study, options.features)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)

@@ -105,7 +105,8 @@ class Result:
             verb, pronoun = ("is no column", "it") if len(missing) == 1 else ("are no columns", "them")
             what, fix = f"there {verb} {join_names(missing)}", f"Add {pronoun}: the study was fitted on {pronoun}."
             raise DataError([Problem(replay.source, what, fix)])
-        return self.policy.recommend(ReplayArrays.from_replay(replay, self.models, self.featurizer), self.level)
+        arrays = ReplayArrays.from_replay(replay.in_content_order(), self.models, self.featurizer)
+        return self.policy.recommend(arrays, self.level)
 
     def _required_columns(self) -> tuple[str, ...]:
         layout = self.featurizer.layout

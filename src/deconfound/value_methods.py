@@ -11,7 +11,7 @@ from deconfound.crossfit import CrossFit
 from deconfound.data import PROPENSITY_PREFIX, Study
 from deconfound.design import FloatArray, IntArray
 from deconfound.features.output_probability import exact_output_probability, study_outputs
-from deconfound.features.study_arrays import StudyArrays, canonical_order
+from deconfound.features.study_arrays import StudyArrays
 from deconfound.reward import Family
 from deconfound.value import ScoredExperiment, Values, direct, doubly_robust, shrink_toward, tuned_doubly_robust
 from deconfound.value.efficient import efficient
@@ -111,7 +111,7 @@ def all_propensities(study: Study, arrays: StudyArrays) -> FloatArray | None:
     there are two models.
     """
     rows, count = arrays.experiment, len(study.models)
-    table = canonical_order(study.experiment.arrow)
+    table = study.experiment.arrow
     names = [f"{PROPENSITY_PREFIX}{name}" for name in study.models]
     if not study.experiment.propensities():
         # Models that are not compared matter for the sum of the propensities, which must not exceed one.

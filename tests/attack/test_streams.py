@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from deconfound.demo import make_demo
+from tests.support.commands import SMALL, evaluate_command
 
 PLAN = ["plan", "--models", "3", "--outcome-sd", "0.3"]
 
@@ -32,6 +38,19 @@ def test_a_terminal_that_knows_only_ascii_gets_substitutes():
     assert (ascii_only.returncode, ascii_only.stderr) == (0, "")
     assert "+/-" in ascii_only.stdout
     assert ascii_only.stdout.replace("+/-", "±").replace("^2", "²") == run(PLAN, PYTHONIOENCODING="utf-8").stdout
+
+
+def test_json_on_an_ascii_terminal_is_json(tmp_path):
+    """Names that the terminal cannot show are escaped as JSON has it."""
+    demo = make_demo(1, sizes=SMALL)
+    renamed = {name: getattr(demo, name) for name in ("log", "experiment", "replay")}
+    for name, table in renamed.items():
+        models = [model.replace("oak", "eıche🙂") for model in table["model"].to_pylist()]
+        at = table.column_names.index("model")
+        pq.write_table(table.set_column(at, "model", pa.array(models)), tmp_path / f"{name}.parquet")
+    result = run([*evaluate_command(tmp_path), "--json"], PYTHONIOENCODING="ascii")
+    assert result.returncode in (0, 3)
+    assert "eıche🙂" in json.loads(result.stdout)["models"]
 
 
 def test_messages_survive_an_ascii_terminal_too():

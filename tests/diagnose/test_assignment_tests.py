@@ -7,16 +7,30 @@ import pytest
 from scipy import stats
 
 from benchmarks.checks_randomization import rare, varying
-from deconfound.diagnose.assignment import Assignment, reconstruct_probabilities
+from deconfound.diagnose.assignment import Assignment, reconstruct_probabilities, redraw
 from deconfound.diagnose.assignment_tests import (
     MAX_GROUPS,
     MAX_REDRAWN_ROWS,
+    AssignmentStatistic,
+    predict_assignment,
     redraw_counts,
-    redraw_residuals,
     sample_ratio_test,
     sample_redrawn_rows,
 )
+from deconfound.diagnose.permutation_tests import LeaveOneOutRidge, permute_within, prediction_test
 from tests.support.checking import MODELS
+
+
+def redraw_residuals(probability):
+    """The targets (k, draws, n) of assignments drawn again, written down: the reference for ``AssignmentStatistic``."""
+
+    def resample(rng, count):
+        model = redraw(probability, count, rng)
+        codes = np.arange(probability.shape[1])[:, None, None]
+        residual = (model[None] == codes) - probability.T[:, None, :]
+        return np.asarray(residual - residual.mean(axis=2, keepdims=True))
+
+    return resample
 
 
 def assignment(model, propensity, names=MODELS):
@@ -96,3 +110,30 @@ def test_many_rows_with_propensities_of_their_own_are_sampled():
     )
     assert len(sample_redrawn_rows(own, 0)) == MAX_REDRAWN_ROWS
     assert sample_redrawn_rows(grouped, 0) is grouped
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_sums_by_model_give_the_statistics_of_the_targets_themselves(constant):
+    rng = np.random.default_rng(3)
+    probability = np.tile([0.2, 0.3, 0.5], (40, 1)) if constant else rng.dirichlet(np.ones(3), 40)
+    ridge = LeaveOneOutRidge.fit(rng.standard_normal((40, 5)), 2.0)
+    targets = redraw_residuals(probability)(np.random.default_rng(1), 30)
+    drawn = redraw(probability, 30, np.random.default_rng(1))
+    np.testing.assert_allclose(AssignmentStatistic(ridge, probability).of(drawn), ridge.statistics(targets), atol=1e-12)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_the_prediction_of_the_model_is_tested_as_with_the_targets_themselves(constant):
+    rng = np.random.default_rng(4)
+    probability = np.tile([0.2, 0.3, 0.5], (60, 1)) if constant else rng.dirichlet(np.ones(3), 60)
+    assigned = Assignment(MODELS, redraw(probability, 1, rng)[0], probability, np.arange(60), by_cluster=False)
+    features = rng.standard_normal((60, 4)) + assigned.indicator[:, :1]
+    residual = assigned.indicator - probability
+    target = residual - residual.mean(axis=0)
+    resample = permute_within(target, np.zeros(60, dtype=int)) if constant else redraw_residuals(probability)
+    drawing = np.random.default_rng(0)
+    drawing.permutation(60)  # the sample of the rows
+    expected = prediction_test([LeaveOneOutRidge.fit(features, 6.0)], target, resample, drawing)
+    test = predict_assignment((features,), (0.1,), assigned, 0)
+    assert test.p_value == expected.p_value
+    assert test.statistic == pytest.approx(expected.statistic)

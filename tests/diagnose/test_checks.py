@@ -36,7 +36,7 @@ def test_all_p_values_of_a_study_are_adjusted_together():
 
 
 def test_run_checks_also_returns_the_weights():
-    study = make_study(seed=4)
+    study = make_study(seed=4).in_content_order()
     report = run_checks(study, study_arrays(study))
     assert report.findings == check(study)
     assert report.transport_weights is None

@@ -59,10 +59,10 @@ def test_rows_at_a_share_have_the_columns_of_the_arrays() -> None:
 
 
 def test_neither_the_order_of_the_file_nor_the_names_of_models_change_the_experiment() -> None:
-    before = arrays(load())
+    before = arrays(load().in_content_order())
     order = [2, 0, 3, 1]
     shuffled = table([EXPERIMENT[i] for i in order], [[0.1, 0.2, 0.3, 0.4][i] for i in order])
-    after = arrays(load(shuffled))
+    after = arrays(load(shuffled).in_content_order())
     for name in ("outcome", "model", "context", "cluster", "propensity", "fold_group"):
         np.testing.assert_array_equal(getattr(before.experiment, name), getattr(after.experiment, name))
     phi = [study.experiment_rows(0.5).phi for study in (before, after)]

@@ -15,10 +15,14 @@ from deconfound.cli import bench, check, demo, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
 from deconfound.cli.terminal import write_message
-from deconfound.errors import DataError, DeconfoundError, UsageError
+from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
 
+OUT_OF_MEMORY = (
+    "the memory of this computer is not enough for these tables. Use fewer rows of the log, fewer replayed contexts, "
+    "or fewer models with --models."
+)
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -58,7 +62,7 @@ def _messages(error: Exception) -> tuple[str, ...]:
     if isinstance(error, OSError) and error.strerror:
         return (escape_line(f"{_file_name(error)}: {error.strerror}."),)
     if isinstance(error, MemoryError):
-        return ("not enough memory for this study. Use fewer rows or models, or a machine with more memory.",)
+        return (OUT_OF_MEMORY,)  # NumPy's and Arrow's lack of memory are kinds of it
     return (_unexpected(error),)
 
 
@@ -101,9 +105,9 @@ def _run_command(arguments: Sequence[str]) -> int:
 
 def _print_error(*problems: str) -> None:
     """One message per problem; several are counted and indented. Further lines of a message are indented by more."""
-    messages = [problem.replace("\n", "\n    ") for problem in problems]
+    messages = [problem.replace("\n", "\n    ") for problem in first_problems(problems)]
     if len(messages) > 1:
-        messages = [f"{len(messages)} problems:", *(f"  {message}" for message in messages)]
+        messages = [f"{len(problems)} problems:", *(f"  {message}" for message in messages)]
     text = "deconfound: " + "\n".join(messages)
     # Programs that read the messages get one line each.
     write_message(f"{wrap(text) if sys.stderr.isatty() else text}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -34,4 +35,4 @@ def _substitute(error: UnicodeError) -> tuple[str | bytes, int]:
     first = error.object[error.start]
     if first in SUBSTITUTES:
         return SUBSTITUTES[first], error.start + 1
-    return first.encode("ascii", "backslashreplace").decode("ascii"), error.start + 1
+    return json.dumps(first)[1:-1], error.start + 1  # an escape that is also valid in JSON

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data.encode import encode_by_appearance
+from deconfound.data.encode import encode, encode_by_appearance
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
     TEXT_COLUMNS,
@@ -21,25 +21,41 @@ from deconfound.data.tables import (
     is_in,
     text_ids,
 )
-from deconfound.errors import Problem, UsageError
+from deconfound.errors import MAX_PRINTED_PROBLEMS, Problem, UsageError
 from deconfound.escaping import escape_name
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import did_you_mean, join_names, pluralize, quote, shell_argument, similar_name
+from deconfound.formatting import (
+    MAX_LISTED_NAMES,
+    did_you_mean,
+    join_names,
+    pluralize,
+    quote,
+    shell_argument,
+    similar_name,
+)
 
 MIN_MODELS = 2  # a comparison needs two
+MAX_MODELS = 1_000  # half a million pairs; time and memory grow with the square
 MIN_ROWS = 2  # one row has no variance, so its value would have no standard error
 
 
 def resolve_models(replay: Replay, models: Sequence[str] | None) -> tuple[str, ...]:
-    """The models to compare, sorted: ``models``, or every model in the replay."""
+    """The models to compare, sorted: ``models``, or every model in the replay; at most ``MAX_MODELS``."""
     replayed = sorted(replay.unique_values("model"))
+    present = set(replayed)
     for name in models or ():
-        if name not in replayed:
+        if name not in present:
             suggestion = did_you_mean(name, replayed) or "."
             raise UsageError(
                 f"--models: {quote(name)} has no replay{suggestion} {replay.source} covers {join_names(replayed)}."
             )
-    return tuple(replayed if models is None else sorted(set(models)))
+    chosen = tuple(replayed if models is None else sorted(set(models)))
+    if len(chosen) > MAX_MODELS:
+        raise UsageError(
+            f"{replay.source}: {len(chosen):,} models are to be compared, and at most {MAX_MODELS:,} can be, because "
+            "every pair of them is a comparison. Name fewer with --models."
+        )
+    return chosen
 
 
 def missing_text_columns(tables: Sequence[Table]) -> list[tuple[str, str]]:
@@ -117,15 +133,21 @@ def feature_mismatches(tables: Sequence[Table]) -> list[Problem]:
 
 def models_without_replay(experiment: Experiment, replay: Replay, models: Sequence[str]) -> list[Problem]:
     """Each model of the experiment must be replayed, or it cannot be compared."""
+    names, codes = encode(experiment.arrow["model"])
+    counts, first = np.bincount(codes, minlength=len(names)), np.full(len(names), len(codes))
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    compared = set(models)
+    lacking = [code for code, name in enumerate(names) if name not in compared]
+    covered = join_names(models)
+    option = shell_argument(",".join(models)) if len(models) <= MAX_LISTED_NAMES else "and the names of the others"
     problems = []
-    for name in sorted(experiment.unique_values("model").difference(models)):
-        rows = np.flatnonzero(pc.equal(experiment.arrow["model"], name).to_numpy())
-        count = f" ({pluralize(len(rows), 'row')})" if len(rows) > 1 else ""
-        similar = similar_name(name, models)
+    for place, code in enumerate(lacking):
+        count = f" ({pluralize(int(counts[code]), 'row')})" if counts[code] > 1 else ""
+        similar = similar_name(names[code], models) if place < MAX_PRINTED_PROBLEMS else None
         typo = "" if similar is None else f"Correct it if {quote(similar)} is meant. "
-        what = f"model {quote(name)} has no replay{count}; {replay.source} covers {join_names(models)}"
-        fix = f"{typo}Replay it, or leave it out with --models {shell_argument(','.join(models))}."
-        problems.append(Problem(experiment.locate(int(rows[0])), what, fix))
+        what = f"model {quote(names[code])} has no replay{count}; {replay.source} covers {covered}"
+        fix = f"{typo}Replay it, or leave it out with --models {option}."
+        problems.append(Problem(experiment.locate(int(first[code])), what, fix))
     return problems
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from deconfound.data import cross_table
@@ -87,3 +87,15 @@ class Study:
         findings += cross_table.underpowered_models(experiment, names)
         others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
         return cls(log, experiment, replay.for_models(names), names, tuple(others), tuple(findings), outcome_range)
+
+    def in_content_order(self) -> Study:
+        """The same study with the rows of each table in an order that depends on their content alone.
+
+        Samples, folds and permutations count rows in this order, so that a shuffled file gives the same numbers.
+        """
+        return replace(
+            self,
+            log=self.log.in_content_order(),
+            experiment=self.experiment.in_content_order(),
+            replay=self.replay.in_content_order(),
+        )

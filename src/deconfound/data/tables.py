@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deconfound.data.encode import encode_by_appearance
+from deconfound.data.row_order import content_order, take_rows
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding
 from deconfound.formatting import quote
@@ -78,6 +79,10 @@ class RowNumbers:
         numbers = np.arange(1, len(mask) + 1) if self.numbers is None else self.numbers
         return RowNumbers(self.unit, numbers[mask])
 
+    def take(self, order: NDArray[np.int64]) -> RowNumbers:
+        """The numbers of the rows in another order."""
+        return RowNumbers(self.unit, order + 1 if self.numbers is None else self.numbers[order])
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -131,6 +136,11 @@ class Table:
     def filter(self, mask: Mask) -> Self:
         """Only the rows of the mask, with their original numbers."""
         return replace(self, arrow=self.arrow.filter(pa.array(mask)), row_numbers=self.row_numbers.filter(mask))
+
+    def in_content_order(self) -> Self:
+        """The same rows with their original numbers, in an order that does not depend on the file's."""
+        order = content_order(self.arrow)
+        return replace(self, arrow=take_rows(self.arrow, order), row_numbers=self.row_numbers.take(order))
 
     def drop_text(self) -> Self:
         """The same table without its text columns."""

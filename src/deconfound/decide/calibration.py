@@ -182,24 +182,21 @@ class SlopeFit:
         """Slope of ``own`` after regressing the ``nuisance`` columns out of both sides (Frisch-Waugh)."""
         root = np.sqrt(weight * len(weight) / weight.sum()) if len(weight) else weight
         weighted = root[:, None] * nuisance
-        regressor, response = (_residualize(weighted, root * column) for column in (own, outcome))
+        both = root[:, None] * np.column_stack([own, outcome])
+        coef = np.linalg.lstsq(weighted, both, rcond=None)[0]
+        regressor, response = (both - weighted @ coef).T
         sum_of_squares = float(regressor @ regressor)
         clusters = Clusters.from_codes(cluster, len(outcome))
         df = float(clusters.count - nuisance.shape[1] - 1)
         estimable = df >= 1 and sum_of_squares > ROUNDING_ATOL
         slope = float(regressor @ response) / sum_of_squares if estimable else 0.0
-        other = np.linalg.lstsq(weighted, root * (outcome - slope * own), rcond=None)[0]
+        other = coef[:, 1] - slope * coef[:, 0]
         residual = outcome - slope * own - nuisance @ other
         if not estimable:
             return cls(0.0, np.inf, float(other[0]), residual, max(df, 1.0))
         score = clusters.sums((regressor * root * residual)[:, None])
         standard_error = float(np.sqrt(score.variance()[0] * clusters.count / df)) / sum_of_squares
         return cls(slope, standard_error, float(other[0]), residual, df)
-
-
-def _residualize(nuisance: FloatArray, column: FloatArray) -> FloatArray:
-    """Residuals of a column after least squares on the nuisance columns."""
-    return np.asarray(column - nuisance @ np.linalg.lstsq(nuisance, column, rcond=None)[0])
 
 
 def _draw_variance(

@@ -12,7 +12,7 @@ from deconfound.decide.cost import cost_vector
 from deconfound.design import UNKNOWN_MODEL, FloatArray, IntArray
 from deconfound.errors import EvidenceError
 from deconfound.metrics import argmax_model
-from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, Values, tuned_doubly_robust
+from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Clusters
 from deconfound.value.estimators import cluster_covariance
 from deconfound.value.multiple_comparisons import check_level, differences, t_quantile_at_z, two_sided_z
@@ -83,9 +83,10 @@ def routing_gain(
     if data.n_clusters < MIN_ROWS_PER_MODEL:
         raise EvidenceError("Routing cannot be evaluated on a single context or cluster. Randomize on more contexts.")
     policy_model, reference = (argmax_model(each - cost) for each in (policy.q, policy.values))
-    gain = _gain_over(reference, data, policy_model, cost, level)
+    n = _effective_clusters(data)
+    gain = _gain_over(reference, data, policy_model, cost, level, n)
     singles = (np.full(len(data.q), b) for b in range(len(data.models)))
-    bound = min(_gain_over(single, data, policy_model, cost, level).low for single in singles)
+    bound = min(_gain_over(single, data, policy_model, cost, level, n).low for single in singles)
     shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
     value, value_low, value_high = _policy_value(data, policy_model, float(shares @ cost), level)
     return RoutingGain(
@@ -125,9 +126,11 @@ class _Gain:
 
 
 def _gain_over(
-    reference: IntArray, data: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float
+    reference: IntArray, data: ScoredExperiment, policy_model: IntArray, cost: FloatArray, level: float, clusters: float
 ) -> _Gain:
     """Gain over the model of ``reference`` (n,), estimated on the contexts for which the policy picks another.
+
+    ``clusters`` is their effective number.
 
         V(policy) - V(reference) = s * D,      s = share of those contexts,  D = mean difference on them
         se^2 = s^2 se(D)^2 + (D^2 + se(D)^2) se(s)^2
@@ -138,12 +141,14 @@ def _gain_over(
     weight = data.weight / data.weight.mean()
     share, z = float(np.mean(weight * differs)), two_sided_z(level)
     # A difference is at most one outcome plus the difference in cost, and zero where the two agree.
-    max_share, cost_range = _wilson_upper_bound(share, data, z), float(np.ptp(cost))
+    max_share, cost_range = _wilson_upper_bound(share, clusters, z), float(np.ptp(cost))
     widest = max_share * (1 + cost_range)
     if share == 0:
         return _Gain(0.0, -widest, widest)
-    rows, own_weight = data.take(differs), weight[differs]
-    values = _values_where_policy_differs(rows, policy_model[differs], reference[differs])
+    code = np.where(data.model == policy_model, 0, np.where(data.model == reference, 1, UNKNOWN_MODEL))
+    rows = _as_models(data, ("policy", "reference"), (policy_model, reference), code).take(differs)
+    own_weight = weight[differs]
+    values = tuned_doubly_robust(rows) if rows.n_clusters >= MIN_ROWS_PER_MODEL else None
     if values is None or not np.isfinite(values.standard_error).all():
         return _Gain(float("nan"), -widest, widest)
     extra_cost = cost[policy_model[differs]] - cost[reference[differs]]
@@ -158,14 +163,6 @@ def _gain_over(
     half_width = float(t_quantile_at_z(z, df)[0] * total)
     gain = float(np.clip(share * difference, -widest, widest))
     return _Gain(gain, max(gain - half_width, -widest), min(gain + half_width, widest))
-
-
-def _values_where_policy_differs(data: ScoredExperiment, policy_model: IntArray, reference: IntArray) -> Values | None:
-    """Values of policy and reference on rows where they pick different models; None for a single cluster."""
-    if data.n_clusters < MIN_ROWS_PER_MODEL:
-        return None
-    code = np.where(data.model == policy_model, 0, np.where(data.model == reference, 1, UNKNOWN_MODEL))
-    return tuned_doubly_robust(_as_models(data, ("policy", "reference"), (policy_model, reference), code))
 
 
 def _as_models(
@@ -198,11 +195,15 @@ def _plug_in_gain(net_q: FloatArray, weight: FloatArray) -> float:
     return float(per_context - np.average(net_q, axis=0, weights=weight).max())
 
 
-def _wilson_upper_bound(share: float, data: ScoredExperiment, z: float) -> float:
-    """Wilson's upper bound of a share, positive even for a share of zero; n is the effective number of clusters."""
+def _effective_clusters(data: ScoredExperiment) -> float:
+    """Kish's effective number of clusters, of the way of clustering that has fewest."""
     clusters = Clusters.from_codes(data.cluster, len(data.q))
     weights = (way.sums(data.weight[:, None]) for way in clusters.counted)
-    n = min(float(weight.sum() ** 2 / (weight**2).sum()) for weight in weights)
+    return min(float(weight.sum() ** 2 / (weight**2).sum()) for weight in weights)
+
+
+def _wilson_upper_bound(share: float, n: float, z: float) -> float:
+    """Wilson's upper bound of a share, positive even for a share of zero."""
     center = share + z**2 / (2 * n)
     half_width = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return float(min((center + half_width) / (1 + z**2 / n), 1.0))

@@ -7,6 +7,7 @@ features, permuted where all rows have the same ones.
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import Assignment, redraw
@@ -14,9 +15,7 @@ from deconfound.diagnose.permutation_tests import (
     CHUNK,
     LeaveOneOutRidge,
     PredictionTest,
-    Resample,
-    permute_within,
-    prediction_test,
+    compare_with_resamples,
 )
 from deconfound.diagnose.thresholds import MULTINOMIAL_DRAWS, RESAMPLES
 
@@ -83,24 +82,55 @@ def predict_assignment(
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(len(assignment))[:MAX_TESTED_ROWS])
     sampled = assignment.take(rows)
-    residual = sampled.indicator - sampled.require_probability()
-    target = residual - residual.mean(axis=0)
-    resample = redraw_residuals(sampled.require_probability())
-    if sampled.is_constant:
-        resample = permute_within(target, np.zeros(len(rows), dtype=np.int64))
+    probability = sampled.require_probability()
     ridges = [
         LeaveOneOutRidge.fit(block[rows], penalty * len(rows)) for block, penalty in zip(blocks, penalties, strict=True)
     ]
-    return prediction_test(ridges, target, resample, rng)
+    residual = sampled.indicator - probability
+    scale = float(((residual - residual.mean(axis=0)) ** 2).sum())
+    statistics = [AssignmentStatistic(ridge, probability) for ridge in ridges]
+    columns = [np.stack([each.of(sampled.model[None]) for each in statistics])]
+    size = max(1, CHUNK // max(each.numbers_per_draw for each in statistics))
+    for start in range(0, RESAMPLES, size):
+        count = min(size, RESAMPLES - start)
+        if sampled.is_constant:
+            drawn = rng.permuted(np.tile(sampled.model, (count, 1)), axis=1)
+        else:
+            drawn = redraw(probability, count, rng)
+        columns.append(np.stack([each.of(drawn) for each in statistics]))
+    return compare_with_resamples(np.hstack(columns), scale)
 
 
-def redraw_residuals(probability: FloatArray) -> Resample:
-    """Draw assignments again: their indicators minus the probabilities, centered as the observed ones are."""
+class AssignmentStatistic:
+    """The statistic of a ridge whose targets are the indicators of the models minus their probabilities, centered.
 
-    def resample(rng: np.random.Generator, count: int) -> FloatArray:
-        model = redraw(probability, count, rng)
-        codes = np.arange(probability.shape[1])[:, None, None]
-        residual = (model[None] == codes) - probability.T[:, None, :]
-        return np.asarray(residual - residual.mean(axis=2, keepdims=True))
+    It is that of ``LeaveOneOutRidge.statistics``. The targets (k, draws, n) are never written down: their products
+    with the features are sums over the rows of each model, so that the time does not grow with models times rows.
+    """
 
-    return resample
+    def __init__(self, ridge: LeaveOneOutRidge, probability: FloatArray) -> None:
+        self._ridge = ridge
+        self._deviation = probability - probability.mean(axis=0)  # (n, k)
+        self._both = np.hstack([ridge.features, ridge.scaled_features])
+        self._declared = self._deviation.T @ self._both  # (k, 2m)
+        self._leverage_by_model = self._deviation.T @ ridge.leverage_ratio  # (k,)
+        self._declared_square = float(ridge.leverage_ratio @ (self._deviation**2).sum(axis=1))
+
+    @property
+    def numbers_per_draw(self) -> int:
+        """How many numbers one draw needs in memory."""
+        return int(self._deviation.shape[0] + self._declared.size)
+
+    def of(self, model: IntArray) -> FloatArray:
+        """The statistic of each of several assignments (draws, n)."""
+        draws, (n, models) = len(model), self._deviation.shape
+        width, leverage = self._ridge.features.shape[1], self._ridge.leverage_ratio
+        cell = (np.arange(draws)[:, None] * models + model).ravel()
+        members = sparse.csr_matrix((np.ones(cell.size), (cell, np.tile(np.arange(n), draws))), (draws * models, n))
+        share = np.bincount(cell, minlength=draws * models).reshape(draws, models) / n
+        sums = (members @ self._both).reshape(draws, models, -1) - self._declared
+        sums -= share[:, :, None] * self._both.sum(axis=0)
+        fitted = ((sums[:, :, :width] @ self._ridge.inverse) * sums[:, :, width:]).sum(axis=(1, 2))
+        own = self._deviation[np.arange(n), model] + np.take_along_axis(share, model, axis=1)
+        square = leverage.sum() * (1.0 + (share**2).sum(axis=1)) + self._declared_square
+        return np.asarray(fitted - square - 2.0 * (share @ self._leverage_by_model) + 2.0 * (own @ leverage))

@@ -54,6 +54,7 @@ def check(
     check_level(level)
     check_seed(seed)
     progress("reading texts", 0.0)
+    study = study.in_content_order()
     arrays = StudyArrays.from_study(study, features)
     contexts = None if target is None else load_contexts(target)
     return run_checks(study, arrays, seed=seed, level=level, target=contexts, progress=progress).findings
@@ -68,7 +69,7 @@ def run_checks(
     target: pa.Table | None = None,
     progress: Progress = no_progress,
 ) -> CheckReport:
-    """``check`` for a study that is already featurized, with the results that the estimation uses."""
+    """``check`` for a study that is ordered by content and featurized, with the results that the estimation uses."""
     check_level(level)
     results: list[Finding | PendingFinding] = []
     with one_blas_thread():

@@ -81,10 +81,14 @@ def prediction_test(
         targets = resample(rng, min(left, size))
         columns.append(np.stack([ridge.statistics(targets) for ridge in ridges]))
         left -= targets.shape[1]
-    values = np.hstack(columns)
+    return compare_with_resamples(np.hstack(columns), float((target**2).sum()))
+
+
+def compare_with_resamples(values: FloatArray, scale: float) -> PredictionTest:
+    """The test of statistics (ridges, 1 + resamples), the observed ones first; ``scale`` is that of the target."""
     sd = values.std(axis=1, keepdims=True)
     # Where nothing varies nothing is predicted: rounding must not decide.
-    constant = sd <= TIE_RTOL * (target**2).sum()
+    constant = sd <= TIE_RTOL * scale
     standardized = np.where(constant, 0.0, (values - values.mean(axis=1, keepdims=True)) / np.where(constant, 1.0, sd))
     largest = standardized.max(axis=0)
     return PredictionTest(float(largest[0]), float((largest >= largest[0] - TIE_RTOL).mean()))

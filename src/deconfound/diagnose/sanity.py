@@ -153,7 +153,8 @@ def check_shared_rows(study: Study) -> Finding:
         "cluster",
         "time",
     )
-    columns = [name for name in compared if name in log.column_names and name in experiment.column_names]
+    shared = set(log.column_names) & set(experiment.column_names)
+    columns = [name for name in compared if name in shared]
     log = log.filter(pc.is_in(log[context], value_set=pc.unique(experiment[context])))
     log_keys = set(row_keys(log, columns))
     share = float(np.mean([key in log_keys for key in row_keys(experiment, columns)]))

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from scipy import linalg, sparse
 
 from deconfound.data import Study
+from deconfound.data.row_order import content_order, take_rows
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem
 from deconfound.features.characters import count_characters
@@ -251,13 +252,14 @@ def _unit_variance(block: FloatArray) -> FloatArray:
 def read_target_contexts(study: Study, target: pa.Table, columns: tuple[str, ...]) -> pa.Table:
     """A target's contexts, described as the study describes its own: by text, or by ``columns``.
 
-    Contexts of the study may be given by ``context_id`` alone.
+    Contexts of the study may be given by ``context_id`` alone. Their order does not depend on that of the target.
     """
     if not target.num_rows:
         raise DataError([Problem("target", "it has no rows", "List the contexts to generalize to.")])
     names = target.column_names
     if study.has_text:
-        return _with_text(target) if "context" in names else _look_up_text(study, target)
+        contexts = _with_text(target) if "context" in names else _look_up_text(study, target)
+        return take_rows(contexts, content_order(contexts))
     missing = [name for name in ("context_id", *columns) if name not in names]
     if missing:
         fix = "Add it: the study describes its contexts by these columns."
@@ -265,7 +267,7 @@ def read_target_contexts(study: Study, target: pa.Table, columns: tuple[str, ...
     for name in columns:
         if target[name].null_count or not np.isfinite(target[name].to_numpy()).all():
             raise DataError([Problem("target", f"{name} is not a finite number in every row", "Fill it in.")])
-    return target
+    return take_rows(target, content_order(target))
 
 
 def _with_text(target: pa.Table) -> pa.Table:

@@ -105,7 +105,8 @@ def extract_features(table: pa.Table, layout: BlockLayout) -> ExtractedFeatures:
 def distinct_rows(table: pa.Table, text: bool, columns: tuple[str, ...]) -> DistinctRows:
     """Group the rows with equal context and output, if ``text``, and equal values in the given columns."""
     required = (*(TEXT_COLUMNS if text else ()), *columns)
-    missing = [name for name in required if name not in table.column_names]
+    present = set(table.column_names)
+    missing = [name for name in required if name not in present]
     if missing:
         raise UsageError(f"The table has no column {join_names(missing)}, which the features were fitted on. Add it.")
     zeros = np.zeros(table.num_rows, dtype=np.int64)

@@ -19,7 +19,7 @@ from deconfound.design import FeatureMatrix, FloatArray, Fold, IntArray, group_f
 from deconfound.design.storage import feature_matrix
 from deconfound.errors import UsageError
 from deconfound.features.distinct_rows import distinct_rows
-from deconfound.features.study_arrays import StudyArrays, canonical_order
+from deconfound.features.study_arrays import StudyArrays
 from deconfound.linalg import ridge
 
 CLASSIFIER_FOLDS = 5
@@ -44,7 +44,7 @@ def study_outputs(study: Study, arrays: StudyArrays) -> tuple[Outputs, Outputs]:
     text, such as latency, counts as part of the output.
     """
     columns = (*(TEXT_COLUMNS if study.has_text else ()), *study.feature_names)
-    tables = (canonical_order(study.experiment.arrow), study.replay.for_models(study.models).arrow)
+    tables = (study.experiment.arrow, study.replay.for_models(study.models).arrow)
     table = pa.concat_tables([one.select(list(columns)) for one in tables], promote_options="permissive")
     code = distinct_rows(table, study.has_text, study.feature_names).row_index
     experiment, replay = arrays.experiment, arrays.replay

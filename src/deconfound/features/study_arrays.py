@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from deconfound.data import Log, Replay, Study
 from deconfound.data.encode import encode
@@ -39,7 +37,7 @@ class LogArrays:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentArrays:
-    """The experiment's columns and features, in a row order that does not depend on the order in the file."""
+    """The experiment's columns and features."""
 
     blocks: FeatureBlocks
     outcome: FloatArray  # (n,)
@@ -52,7 +50,7 @@ class ExperimentArrays:
     @classmethod
     def from_study(cls, study: Study, featurizer: Featurizer, contexts: tuple[str, ...]) -> ExperimentArrays:
         """Encode the experiment; ``contexts`` are the replay's."""
-        table = canonical_order(study.experiment.arrow)
+        table = study.experiment.arrow
         _, model = encode(table["model"], (*study.models, *study.uncompared_models))
         _, context = encode(table["context_id"], contexts)
         cluster = encode(table["cluster"], None)[1] if "cluster" in table.column_names else context
@@ -150,10 +148,3 @@ class StudyArrays:
 def _n_assignable_models(study: Study) -> int:
     """Models that the experiment could assign if no propensity is declared: the candidates and all that occur in it."""
     return len(set(study.models) | study.experiment.unique_values("model"))
-
-
-def canonical_order(table: pa.Table) -> pa.Table:
-    """Rows sorted by content other than the models' names, so that neither file order nor names matter."""
-    keys = [name for name in ("context_id", "output", "outcome", "cluster") if name in table.column_names]
-    keys += sorted(name for name in table.column_names if name.startswith("feature_"))
-    return table.take(pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys]))

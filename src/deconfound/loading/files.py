@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
+from deconfound.loading.input_limit import require_size
 
 Format = Literal["parquet", "csv", "jsonl"]
 
@@ -98,6 +100,7 @@ def _similar_file_names(path: Path) -> str:
 
 def read_text(file: File) -> bytes:
     """Read a CSV or JSONL file as UTF-8 bytes without byte-order mark; anything else raises."""
+    require_size(file.source, file.path.stat().st_size)
     data = _decompress(file) if file.codec else file.path.read_bytes()
     for signature, name in SIGNATURES.items():
         if data.startswith(signature):
@@ -111,9 +114,14 @@ def read_text(file: File) -> bytes:
 
 
 def _decompress(file: File) -> bytes:
+    data = io.BytesIO()
     try:
         with pa.OSFile(str(file.path)) as packed, pa.input_stream(packed, compression=file.codec) as stream:
-            data: bytes = stream.read()
+            while part := stream.read(CHUNK_BYTES):
+                data.write(part)
+                require_size(file.source, data.tell())
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException) as error:
         if "truncated" in str(error).lower():
             what, fix = f"the {file.codec} data is cut off", "Copy or compress the file again."
@@ -121,7 +129,7 @@ def _decompress(file: File) -> bytes:
             what = f"the {file.codec} data cannot be decompressed: {quote(error)}"
             fix = "Compress it again, or remove the extension if it is plain text."
         raise file_error(file.source, what, fix) from None
-    return data
+    return data.getvalue()
 
 
 def _refuse_invalid_text(data: bytes, source: str) -> None:

@@ -93,6 +93,8 @@ def _read_with_arrow(data: bytes, lines: _Lines) -> pa.Table | None:
     parsing = arrow_json.ParseOptions(explicit_schema=schema)
     try:
         table = arrow_json.read_json(pa.BufferReader(data), read_options=reading, parse_options=parsing)
+    except MemoryError:
+        raise
     except pa.ArrowException:
         return None
     exact = table.num_rows == lines.count and not (_lost_integer_precision(table) or _has_times(table))

@@ -84,6 +84,10 @@ class LogAndReplay:
         """Findings from reading both tables."""
         return (*self.log.findings, *self.replay.findings)
 
+    def in_content_order(self) -> LogAndReplay:
+        """The same rows in an order that depends on their content alone, as in a ``Study``."""
+        return replace(self, log=self.log.in_content_order(), replay=self.replay.in_content_order())
+
 
 def load_log_and_replay(
     *,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.csv import read_csv
-from deconfound.loading.files import RENAME_OR_EXPORT, File, file_error, read_text, resolve_file
+from deconfound.loading.files import file_error, read_text, resolve_file
 from deconfound.loading.jsonl import read_jsonl
+from deconfound.loading.parquet import read_parquet
 from deconfound.loading.raw import RawTable, column_from_values
 
 TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or anything else that exports Arrow
@@ -50,7 +52,7 @@ def _read_path(path: Path, name: str) -> RawTable:
     try:
         file = resolve_file(path, name)
         if file.format == "parquet":
-            return RawTable(_read_parquet(file), name, RowNumbers())
+            return RawTable(read_parquet(file), name, RowNumbers())
         data = read_text(file)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -59,21 +61,6 @@ def _read_path(path: Path, name: str) -> RawTable:
         what = "a compressed file whose name is not UTF-8 cannot be opened"
         raise file_error(name, what, "Rename it, or decompress it.") from None
     return (read_csv if file.format == "csv" else read_jsonl)(data, name)
-
-
-def _read_parquet(file: File) -> pa.Table:
-    from pyarrow import parquet
-
-    with file.path.open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
-        start = handle.read(4)
-        if start != b"PAR1":
-            what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
-            raise file_error(file.source, what, RENAME_OR_EXPORT)
-        try:
-            return parquet.ParquetFile(handle).read()
-        except (pa.ArrowException, OSError, ValueError) as error:
-            what = f"the Parquet data is damaged or cut off: {quote(error)}"
-            raise file_error(file.source, what, "Write or copy the file again.") from None
 
 
 def _from_pandas(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
@@ -108,7 +95,7 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
 def _refuse_shape(raw: RawTable) -> None:
     problems = []
     names = raw.arrow.column_names
-    duplicates = sorted({name for name in names if name.strip() and names.count(name) > 1})
+    duplicates = sorted(name for name, count in Counter(names).items() if name.strip() and count > 1)
     if duplicates:
         what = f"more than one column is called {join_names(duplicates)}"
         problems.append(Problem(raw.source, what, "Rename or remove one of them."))

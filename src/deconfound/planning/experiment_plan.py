@@ -179,9 +179,9 @@ def _plan_inputs(
     source: Study | LogAndReplay | AssumedInputs | PlanInputs, family: Family | None, seed: int, progress: Progress
 ) -> PlanInputs:
     if isinstance(source, Study):
-        return inputs_from_study(source, family, seed, progress)
+        return inputs_from_study(source.in_content_order(), family, seed, progress)
     if isinstance(source, LogAndReplay):
-        return inputs_from_log(source, seed, progress)
+        return inputs_from_log(source.in_content_order(), seed, progress)
     return source.to_plan_inputs() if isinstance(source, AssumedInputs) else source
 
 

@@ -8,6 +8,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from scipy.special import chdtri
 
+from deconfound.data.cross_table import MAX_MODELS
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
@@ -113,6 +114,8 @@ class AssumedInputs:
     def __post_init__(self) -> None:
         if self.models < 2:
             raise UsageError(f"--models must be at least 2, not {self.models}: a comparison needs two models.")
+        if self.models > MAX_MODELS:
+            raise UsageError(f"--models must be at most {MAX_MODELS:,}, not {self.models:,}.")
         if not 0.0 < self.outcome_sd <= MAX_OUTCOME_SD:
             raise UsageError(
                 f"--outcome-sd must be above 0 and at most {MAX_OUTCOME_SD}, the largest that outcomes in [0, 1] can "

@@ -16,7 +16,7 @@ Annotation: TypeAlias = Any
 def check_fields(value: object, place: str) -> None:
     """Raise a ``ValueError`` that names the first field of a dataclass that has another type than declared."""
     kind: type[Any] = type(value)
-    hints = _hints(kind)
+    hints = _hints(kind)  # type: ignore[arg-type]  # types are hashable
     for field in fields(kind):
         _check(getattr(value, field.name), hints[field.name], f"{place}.{field.name}")
 

@@ -157,7 +157,9 @@ def _separation_lines(result: Result) -> list[str]:
     if len(tied) <= MAX_LISTED_PAIRS:
         listed = "; ".join(" and ".join(map(escape_name, pair)) for pair in tied)
         return [f"No clear difference at {level} confidence: {listed}."]
-    below = {name: [rank[other] for one, other in tied if one == name] for name in rank}
+    below: dict[str, list[int]] = {name: [] for name in rank}
+    for one, other in tied:
+        below[one].append(rank[other])
     lines = [f"  {rank[name]} and {format_ranges(ranks)}" for name, ranks in below.items() if ranks]
     return [f"No clear difference at {level} confidence, by rank:", *lines]
 

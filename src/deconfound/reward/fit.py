@@ -50,9 +50,11 @@ class RewardFit:
 
     def predict_by_model(self, rows: Rows, n_models: int) -> FloatArray:
         """Reward of each row had each model written it (n, n_models)."""
-        every = np.arange(len(rows))
-        effects = [self._effect(rows, every, np.full(len(rows), model)) for model in range(n_models)]
-        return clip(self._total(rows)[:, None] + np.column_stack(effects))
+        effect = np.tile(self._model_effect(np.arange(n_models)), (len(rows), 1))
+        if self.modifier_coef is not None and rows.modifiers is not None:
+            fitted = self.modifier_coef[:n_models]
+            effect[:, : len(fitted)] += rows.modifiers @ fitted.T
+        return clip(self._total(rows)[:, None] + effect)
 
     def predict_draws(self, replay: ReplayRows) -> FloatArray:
         """Reward of each replayed draw (n,)."""
@@ -96,9 +98,9 @@ class RewardFit:
         effect = self._model_effect(model)
         if self.modifier_coef is None or rows.modifiers is None:
             return effect
-        by_model = rows.modifiers @ self.modifier_coef.T
-        fitted = (model >= 0) & (model < by_model.shape[1])
-        return effect + np.where(fitted, by_model[row_index, np.where(fitted, model, 0)], 0.0)
+        fitted = (model >= 0) & (model < len(self.modifier_coef))
+        coef = self.modifier_coef[np.where(fitted, model, 0)]
+        return effect + np.where(fitted, np.einsum("ij,ij->i", rows.modifiers[row_index], coef), 0.0)
 
     def _model_effect(self, model: IntArray) -> FloatArray:
         """Effects of models; unknown ones (negative codes) and those in neither log nor experiment have none."""

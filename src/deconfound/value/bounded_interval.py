@@ -23,13 +23,12 @@ def mid_p_interval(mean: FloatArray, inverse_rows: FloatArray, z: float) -> Floa
     rows = 1.0 / np.maximum(inverse_rows, np.finfo(np.float64).tiny)
     successes = np.clip(mean, 0.0, 1.0) * rows
     tail = float(ndtr(-abs(z)))
-    low = _solve(successes, rows, 1.0 - tail)
-    high = _solve(successes, rows, tail)
-    return np.column_stack([low, high])
+    both = np.repeat([1.0 - tail, tail], len(rows))
+    return _solve(np.tile(successes, 2), np.tile(rows, 2), both).reshape(2, -1).T
 
 
-def _solve(successes: FloatArray, rows: FloatArray, probability: float) -> FloatArray:
-    """The chance of success (k,) at which ``_mid_p`` is ``probability``; it decreases from one to zero."""
+def _solve(successes: FloatArray, rows: FloatArray, probability: FloatArray) -> FloatArray:
+    """The chances of success at which ``_mid_p`` is ``probability``; it decreases from one to zero."""
     low, high = np.zeros_like(rows), np.ones_like(rows)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2

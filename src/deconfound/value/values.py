@@ -145,7 +145,8 @@ class Values:
         pair = self._differences(at)
         half_width = t_quantile_at_z(two_sided_z(level), pair.df) * pair.standard_error
         p_value = np.where(pair.standard_error > 0, 2 * ndtr(-np.abs(pair.z)), pair.difference == 0)
-        return self._contrast(at[0], at[1], pair, (0, 1), half_width, p_value)
+        columns = self._all_contrasts(at, pair, half_width, p_value)
+        return Contrast(model, reference, *(column[0][1] for column in columns))
 
     def contrasts(self, level: float = 0.95) -> tuple[Contrast, ...]:
         """Every pair of models, the better one first, with simultaneous intervals and adjusted p-values.
@@ -156,9 +157,10 @@ class Values:
         check_level(level)
         pairs = self._differences(list(range(len(self.models))))
         half_width, p_value = max_t_pairs(pairs, self.covariance, level)
+        columns = self._all_contrasts(list(range(len(self.models))), pairs, half_width, p_value)
         order = self._descending(self.estimate)
         return tuple(
-            self._contrast(i, j, pairs, (i, j), half_width, p_value)
+            Contrast(self.models[i], self.models[j], *(column[i][j] for column in columns))
             for place, i in enumerate(order)
             for j in order[place + 1 :]
         )
@@ -203,23 +205,25 @@ class Values:
         limit = np.inf if self.max_difference_df is None else self.max_difference_df
         return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
 
-    def _contrast(
-        self, i: int, j: int, pairs: Differences, at: tuple[int, int], half_width: FloatArray, p_value: FloatArray
-    ) -> Contrast:
-        """The difference of the estimates with the interval of the unbiased ones, extended to contain it.
+    def _all_contrasts(
+        self, at: list[int], pairs: Differences, half_width: FloatArray, p_value: FloatArray
+    ) -> tuple[list[list[float]], ...]:
+        """``difference`` to ``p_value`` of the contrasts of some models, each as (row, column).
 
-        Where the two differ in sign, or one of them is zero, no order is supported, and the p-value is one.
+        The difference of the estimates has the interval of the unbiased ones, extended to contain it. Where the two
+        differ in sign, or one of them is zero, no order is supported, and the p-value is one.
         """
-        model, reference = self.models[i], self.models[j]
-        difference, standard_error = float(self.estimate[i] - self.estimate[j]), float(pairs.standard_error[at])
-        extra_cost = float(self.cost_or_zero[i] - self.cost_or_zero[j])
+        difference, unbiased, extra_cost = (
+            np.subtract.outer(each[at], each[at]) for each in (self.estimate, self.center, self.cost_or_zero)
+        )
         lowest, highest = -1.0 - extra_cost, 1.0 - extra_cost  # mean outcomes differ by at most one
-        if not np.isfinite(standard_error):
-            return Contrast(model, reference, difference, standard_error, lowest, highest, 1.0)
-        unbiased, half = float(self.center[i] - self.center[j]), float(half_width[at])
-        low, high = min(unbiased - half, difference), max(unbiased + half, difference)
-        p = float(p_value[at]) if np.sign(unbiased) == np.sign(difference) else 1.0
-        return Contrast(model, reference, difference, standard_error, max(low, lowest), min(high, highest), p)
+        known = np.isfinite(pairs.standard_error)
+        half = np.where(known, half_width, np.inf)
+        low = np.maximum(np.minimum(unbiased - half, difference), lowest)
+        high = np.minimum(np.maximum(unbiased + half, difference), highest)
+        p = np.where(known & (np.sign(unbiased) == np.sign(difference)), p_value, 1.0)
+        columns = (difference, pairs.standard_error, np.where(known, low, lowest), np.where(known, high, highest), p)
+        return tuple(column.tolist() for column in columns)
 
     def _descending(self, numbers: FloatArray) -> list[int]:
         nan_last = np.where(np.isnan(numbers), -np.inf, numbers)

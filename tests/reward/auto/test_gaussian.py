@@ -24,5 +24,5 @@ def test_conditioning_in_two_steps_is_conditioning_at_once(train: IntArray) -> N
     weights = gaussian.solve(target[9:], noise, train)
     np.testing.assert_allclose(weights[used], expected[9:], atol=1e-10)
     assert np.count_nonzero(weights) == len(used)
-    np.testing.assert_allclose(gaussian.observed_weights(weights), expected[:9], atol=1e-10)
+    np.testing.assert_allclose(gaussian.observed_solution - gaussian.cross_weights(weights), expected[:9], atol=1e-10)
     np.testing.assert_allclose(gaussian.predict(weights), prior[9:][:, observed] @ expected, atol=1e-10)

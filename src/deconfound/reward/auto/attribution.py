@@ -74,10 +74,10 @@ def _q_by_view(fit: RewardFit, replay: ReplayRows) -> tuple[FloatArray, ...]:
 def _by_context(fit: RewardFit, replay: ReplayRows) -> FloatArray:
     if fit.modifier_coef is None or replay.distinct.modifiers is None:
         return np.zeros((replay.n_contexts, replay.n_models))
-    effect = np.zeros((len(replay.distinct), replay.n_models))
-    fitted = min(replay.n_models, len(fit.modifier_coef))
-    effect[:, :fitted] = replay.distinct.modifiers @ fit.modifier_coef[:fitted].T
-    return replay.mean_by_cell(effect[replay.row_index, replay.model])
+    fitted = replay.model < len(fit.modifier_coef)
+    coef = fit.modifier_coef[np.where(fitted, replay.model, 0)]
+    effect = np.einsum("ij,ij->i", replay.distinct.modifiers[replay.row_index], coef)
+    return replay.mean_by_cell(np.where(fitted, effect, 0.0))
 
 
 def _center_within_context(q: FloatArray) -> FloatArray:

@@ -8,6 +8,8 @@ import numpy as np
 
 from deconfound.design import FeatureMatrix, FloatArray, Rows
 
+ROWS_AT_ONCE = 1_024
+
 
 @dataclass(frozen=True, slots=True)
 class KernelScale:
@@ -60,14 +62,17 @@ class KernelRows:
         return text, self.psi @ other.psi.T, same_model, by_context, np.ones_like(same_model)
 
     def covariance(self, other: KernelRows, variances: FloatArray) -> FloatArray:
-        """Sum of the kernels times their ``variances`` (5,), with one or two kernels in memory at a time."""
+        """Sum of the kernels times their ``variances`` (5,), one kernel and a few rows of the others in memory."""
         text, proxies, model, by_context, intercept = variances
         total = self.phi.inner_products(other.phi)
         total *= text / self.phi_square_norm
-        total += proxies * (self.psi @ other.psi.T)
-        total += intercept
-        if by_context > 0:
-            total += (self.model[:, None] == other.model) * (by_context * (self.modifiers @ other.modifiers.T) + model)
-        elif model > 0:
-            total += model * (self.model[:, None] == other.model)
+        for start in range(0, len(total), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            total[rows] += proxies * (self.psi[rows] @ other.psi.T)
+            total[rows] += intercept
+            same_model = self.model[rows, None] == other.model
+            if by_context > 0:
+                total[rows] += same_model * (by_context * (self.modifiers[rows] @ other.modifiers.T) + model)
+            elif model > 0:
+                total[rows] += model * same_model
         return total

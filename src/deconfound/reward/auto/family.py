@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.gaussian import ConditionedGaussian
+from deconfound.reward.auto.iterative_gaussian import IterativeGaussian
 from deconfound.reward.auto.variance_components import (
     VarianceComponents,
     fit_variance_components,
@@ -21,6 +22,8 @@ from deconfound.reward.auto.variance_components import (
 from deconfound.reward.base import FamilyDefaults
 from deconfound.reward.fit import RewardFit, clip
 from deconfound.reward.training_data import TrainingData
+
+MAX_FACTORED_ROWS = 2_000  # of the experiment; with more, one factorization per fold and bootstrap refit takes minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,8 @@ class PreparedAuto:
     log: Rows
     experiment: Rows
     prior_mean: float
-    posterior: ConditionedGaussian
+    posterior: ConditionedGaussian | IterativeGaussian
+    solved: dict[bytes, FloatArray] = field(default_factory=dict, repr=False)  # weights by the bytes of the subset
 
     @classmethod
     def condition_on_log(
@@ -93,34 +97,44 @@ class PreparedAuto:
         observed[np.diag_indices_from(observed)] += variances.noise / log.weight_or_ones
         between = log_rows.covariance(experiment_rows, variances.reward)
         few = experiment_rows.covariance(experiment_rows, variances.reward)
-        posterior = ConditionedGaussian.condition(observed, log.require_outcome() - center, between, few)
+        kind = ConditionedGaussian if len(experiment) <= MAX_FACTORED_ROWS else IterativeGaussian
+        posterior = kind.condition(observed, log.require_outcome() - center, between, few)
         return cls(variances, scale, log, experiment, center, posterior)
 
     def predict(self, candidate: Auto, train_subsets: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002
         """One small solve per subset."""
-        weights = (self._experiment_weights(train) for train in train_subsets)
+        weights = self._experiment_weights(train_subsets)
         return [clip(self.prior_mean + self.posterior.predict(weight)) for weight in weights]
 
     def fit(self, candidate: Auto, train: IntArray) -> RewardFit:  # noqa: ARG002
         """The posterior mean as coefficients."""
-        weights = self._experiment_weights(train)
-        return self._reward(self.posterior.observed_weights(weights), weights, self.prior_mean)
+        (weights,) = self._experiment_weights([train])
+        log_weights = self.posterior.observed_solution - self.posterior.cross_weights(weights)
+        return self._reward(log_weights, weights, self.prior_mean)
 
     def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> Attribution:
         """Shares by source and view."""
         everything = np.arange(len(self.experiment))
-        fits = (self.split_by_source(train) for train in (everything, *bootstrap_rows))
+        trains = (everything, *bootstrap_rows)
+        self._experiment_weights(trains)
+        fits = (self.split_by_source(train) for train in trains)
         return attribute(fits, replay, self.variance_components)
 
     def split_by_source(self, train: IntArray) -> tuple[RewardFit, RewardFit]:
         """Two rewards that add up to the fit less the prior mean: from the log's and from the experiment's outcomes."""
-        weights = self._experiment_weights(train)
+        (weights,) = self._experiment_weights([train])
         from_log = self._reward(self.posterior.observed_solution, np.zeros_like(weights), 0.0)
-        return from_log, self._reward(-self.posterior.cross_solution @ weights, weights, 0.0)
+        return from_log, self._reward(-self.posterior.cross_weights(weights), weights, 0.0)
 
-    def _experiment_weights(self, train: IntArray) -> FloatArray:
-        noise = self.variance_components.noise / self.experiment.weight_or_ones
-        return self.posterior.solve(self.experiment.require_outcome() - self.prior_mean, noise, train)
+    def _experiment_weights(self, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """The weights of each subset; those of subsets that were asked for before are not computed again."""
+        new = [train for train in trains if train.tobytes() not in self.solved]
+        if new:
+            noise = self.variance_components.noise / self.experiment.weight_or_ones
+            residual = self.experiment.require_outcome() - self.prior_mean
+            weights = self.posterior.solve_all(residual, noise, new)
+            self.solved.update(zip((train.tobytes() for train in new), weights, strict=True))
+        return [self.solved[train.tobytes()] for train in trains]
 
     def _reward(self, log_weights: FloatArray, experiment_weights: FloatArray, center: float) -> RewardFit:
         """The reward's components times the weights of the rows that they were observed on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,10 @@ class ConditionedGaussian:
         conditional_mean = between.T @ observed_solution
         return cls(observed_solution, cross_solution, conditional_mean, (covariance + covariance.T) / 2.0)
 
+    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """``solve`` for each of several subsets."""
+        return [self.solve(target, noise, train) for train in trains]
+
     def solve(self, target: FloatArray, noise: FloatArray, train: IntArray) -> FloatArray:
         """Weights (m,) of the few rows after observing ``target[train]``; zero for rows not in ``train``.
 
@@ -52,6 +57,6 @@ class ConditionedGaussian:
         """Posterior mean (m,) of the few rows, without noise."""
         return np.asarray(self.conditional_mean + self.covariance @ weights)
 
-    def observed_weights(self, weights: FloatArray) -> FloatArray:
-        """Weights (n,) of the observed rows that belong to ``weights`` of the few."""
-        return np.asarray(self.observed_solution - self.cross_solution @ weights)
+    def cross_weights(self, weights: FloatArray) -> FloatArray:
+        """A^-1 B times weights (m,): what ``weights`` of the few take from those of the observed rows."""
+        return np.asarray(self.cross_solution @ weights)

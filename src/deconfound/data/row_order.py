@@ -1,0 +1,94 @@
+"""An order of rows that depends on what they contain and never on their order in the file.
+
+Every later step that samples, permutes or splits rows counts them in this order, so that a shuffled file gives the same
+numbers. The order is that of a 64-bit hash: sorting by the values themselves would make the first row of a context or
+a cluster a special one.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from deconfound.data.encode import Codes, encode_by_appearance
+
+Hashes = NDArray[np.uint64]
+
+TEXTS_AT_ONCE = 10_000  # turned into Python objects
+LARGE_COLUMN_BYTES = 1 << 30  # Arrow's plain strings count up to 2 GB in one piece
+ROWS_AT_ONCE = 1 << 16  # of such a column, in one piece
+
+_GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+def content_order(table: pa.Table) -> Codes:
+    """Row numbers in the order of their content.
+
+    The names of models decide only between rows that agree in everything else, so that renaming a model changes no
+    sample. Draw numbers come last of all: where the user gave none, they count the rows of the file.
+    """
+    first = _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
+    by_model = sorted(name for name in table.column_names if name == "model" or name.startswith("propensity_"))
+    second = _mix(first + _hash_columns(table, by_model))
+    draw = table["draw"].to_numpy() if "draw" in table.column_names else np.zeros(table.num_rows)
+    return np.lexsort((draw, second, first))
+
+
+def take_rows(table: pa.Table, order: Codes) -> pa.Table:
+    """The rows in another order, for texts of any total size."""
+    index = pa.array(order)
+    return pa.table(
+        [_take_large(column, order) if _is_large(column) else column.take(index) for column in table.columns],
+        schema=table.schema,
+    )
+
+
+def _describes_row(name: str, table: pa.Table) -> bool:
+    """Whether a column says something other than who wrote the output; an id stands for the text of its context."""
+    if name == "context":
+        return "context_id" not in table.column_names
+    return name not in ("model", "draw") and not name.startswith("propensity_")
+
+
+def _hash_columns(table: pa.Table, names: list[str]) -> Hashes:
+    total = np.zeros(table.num_rows, dtype=np.uint64)
+    for name in names:
+        total = _mix(total + _GOLDEN_RATIO + _hash_column(table[name]))
+    return total
+
+
+def _hash_column(column: pa.ChunkedArray) -> Hashes:
+    if pa.types.is_string(column.type):
+        distinct, codes = encode_by_appearance(column)
+        starts = range(0, len(distinct), TEXTS_AT_ONCE)
+        digests = [_hash_texts(distinct.slice(start, TEXTS_AT_ONCE)) for start in starts]
+        return np.asarray(np.concatenate([*digests, np.zeros(1, dtype=np.uint64)])[codes])  # the last is for missing
+    numbers = column.to_numpy().astype(np.float64) + 0.0  # -0.0 and 0.0 become the same bits
+    return np.asarray(numbers.view(np.uint64))
+
+
+def _hash_texts(texts: pa.Array) -> Hashes:
+    values = texts.cast(pa.large_binary()).to_pylist()
+    return np.frombuffer(b"".join(blake2b(text, digest_size=8).digest() for text in values), dtype="<u8")
+
+
+def _mix(values: Hashes) -> Hashes:
+    """The finalizer of SplitMix64: close inputs get unrelated outputs."""
+    for multiplier, shift in zip(_MIX, (np.uint64(30), np.uint64(27)), strict=True):
+        values = (values ^ (values >> shift)) * multiplier
+    return values ^ (values >> np.uint64(31))
+
+
+def _is_large(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type)) and column.nbytes > LARGE_COLUMN_BYTES
+
+
+def _take_large(column: pa.ChunkedArray, order: Codes) -> pa.ChunkedArray:
+    wide = column.cast(pa.large_string()).combine_chunks()
+    starts = range(0, len(order), ROWS_AT_ONCE)
+    parts = [wide.take(pa.array(order[start : start + ROWS_AT_ONCE])).cast(pa.string()) for start in starts]
+    return pa.chunked_array(parts, pa.string())

@@ -1,0 +1,125 @@
+"""Gaussian conditioning for many rows in both steps: conjugate gradients in place of one factorization per subset.
+
+With S the diagonal of sqrt(count / noise) and K the covariance of the rows given the log, the weights are
+
+    weights = S z,    (I + S K S) z = S residual
+
+K is only ever multiplied with, as E - B'A^-1 B. A factor of rank ``RANK`` of K, by Nystrom's method, makes a few
+products enough. Subsets that are known together share the products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from deconfound.design import FloatArray, IntArray
+
+RANK = 200  # of the approximation of K
+SEED = 0
+SHIFT_RTOL = 1e-10  # of K's trace, added while it is approximated: Nystrom's method needs a positive definite matrix
+RESIDUAL_RTOL = 1e-11
+MAX_ITERATIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class IterativeGaussian:
+    """The distribution of m rows given the outcomes of n observed rows, as ``ConditionedGaussian`` with fewer entries.
+
+    The observed rows have prior covariance A (noise included) and covariance B with the m; those have prior covariance
+    E without noise.
+    """
+
+    triangle: FloatArray  # (n, n) Cholesky factor of A, lower
+    between: FloatArray  # (n, m) B
+    few: FloatArray  # (m, m) E
+    factor: FloatArray  # (m, r) F with F F' close to K
+    observed_solution: FloatArray  # (n,) A^-1 y
+    conditional_mean: FloatArray  # (m,) B'A^-1 y
+
+    @classmethod
+    def condition(
+        cls, observed: FloatArray, target: FloatArray, between: FloatArray, few: FloatArray
+    ) -> IterativeGaussian:
+        """One Cholesky factorization of A = ``observed`` (n, n), which is overwritten; B = ``between``, E = ``few``."""
+        triangle, _ = linalg.cho_factor(observed.T, lower=True, overwrite_a=True, check_finite=False)
+        solution = linalg.cho_solve((triangle, True), target, check_finite=False)
+        empty = np.zeros((len(few), 0))
+        plain = cls(triangle, between, few, empty, solution, between.T @ solution)
+        return cls(triangle, between, few, plain._approximate(), solution, plain.conditional_mean)
+
+    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """Weights (m,) of the rows after observing ``target[train]``, for each subset; see ``ConditionedGaussian``."""
+        counts = np.stack([np.bincount(train, minlength=len(target)) for train in trains], axis=1)
+        scale = np.sqrt(counts / noise[:, None])  # (m, subsets)
+        right = scale * (target - self.conditional_mean)[:, None]
+        return list((scale * self._conjugate_gradients(scale, right)).T)
+
+    def predict(self, weights: FloatArray) -> FloatArray:
+        """Posterior mean (m,) of the rows, without noise."""
+        return np.asarray(self.conditional_mean + self._product(weights))
+
+    def cross_weights(self, weights: FloatArray) -> FloatArray:
+        """A^-1 B times weights (m,)."""
+        return np.asarray(linalg.cho_solve((self.triangle, True), self.between @ weights, check_finite=False))
+
+    def _product(self, columns: FloatArray) -> FloatArray:
+        """K times columns."""
+        return np.asarray(self.few @ columns - self.between.T @ self.cross_weights(columns))
+
+    def _approximate(self) -> FloatArray:
+        rows = len(self.few)
+        test = np.random.default_rng(SEED).standard_normal((rows, min(RANK, rows)))
+        test = linalg.qr(test, mode="economic", check_finite=False)[0]
+        shifted = self._product(test) + SHIFT_RTOL * max(float(np.trace(self.few)), 1.0) * test
+        core = test.T @ shifted
+        values, vectors = linalg.eigh((core + core.T) / 2.0, check_finite=False)
+        usable = values > SHIFT_RTOL * values[-1]
+        return np.asarray(shifted @ (vectors[:, usable] / np.sqrt(values[usable])))
+
+    def _conjugate_gradients(self, scale: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve (I + S_c K S_c) z_c = right_c for every column c, all with the same products."""
+        preconditioners = [_Preconditioner.from_factor(column[:, None] * self.factor) for column in scale.T]
+
+        def precondition(residual: FloatArray) -> FloatArray:
+            pairs = zip(preconditioners, residual.T, strict=True)
+            return np.stack([each.solve(column) for each, column in pairs], axis=1)
+
+        solution, residual = np.zeros_like(right), right.copy()
+        direction = precondition(residual)
+        energy = (residual * direction).sum(axis=0)
+        limit = RESIDUAL_RTOL * np.maximum(np.linalg.norm(right, axis=0), np.finfo(np.float64).tiny)
+        for _ in range(MAX_ITERATIONS):
+            active = np.linalg.norm(residual, axis=0) > limit
+            if not active.any():
+                break
+            product = direction + scale * self._product(scale * direction)
+            curvature = (direction * product).sum(axis=0)
+            step = np.where(active, energy / np.where(active, curvature, 1.0), 0.0)
+            solution += step * direction
+            residual -= step * product
+            corrected = precondition(residual)
+            previous, energy = energy, (residual * corrected).sum(axis=0)
+            direction = corrected + np.where(active, energy / np.where(active, previous, 1.0), 0.0) * direction
+        return solution
+
+
+@dataclass(frozen=True, slots=True)
+class _Preconditioner:
+    """(I + G G')^-1 by Woodbury's identity."""
+
+    factor: FloatArray  # (m, r) G
+    triangle: FloatArray  # (r, r) Cholesky factor of I + G'G
+
+    @classmethod
+    def from_factor(cls, factor: FloatArray) -> _Preconditioner:
+        inner = factor.T @ factor
+        inner[np.diag_indices_from(inner)] += 1.0
+        return cls(factor, linalg.cholesky(inner, lower=True, check_finite=False))
+
+    def solve(self, column: FloatArray) -> FloatArray:
+        inner = linalg.cho_solve((self.triangle, True), self.factor.T @ column, check_finite=False)
+        return np.asarray(column - self.factor @ inner)
