@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deconfound.cli.main import main
 
 import deconfound as dc
+from deconfound.cli import main
 from deconfound.data.cross_table import MAX_MODELS
 from deconfound.design import Rows
 from deconfound.errors import MAX_PRINTED_PROBLEMS, Problem, UsageError
@@ -160,7 +160,7 @@ def raises(error):
 
 
 def test_a_lack_of_memory_in_numpy_ends_in_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr(sys.modules["deconfound.cli.main"], "_run", lambda _arguments: np.empty(2**50))
+    monkeypatch.setattr(sys.modules["deconfound.cli.command_line"], "_run_command", lambda _arguments: np.empty(2**50))
     assert main(["demo"]) == 2
     assert capsys.readouterr().err.startswith("deconfound: the memory of this computer is not enough")
 

@@ -43,7 +43,7 @@ def test_too_little_memory_is_a_sentence(monkeypatch, capsys):
 
     monkeypatch.setattr(command_line, "_run_command", fail)
     assert main(["plan"]) == 2
-    assert capsys.readouterr().err.startswith("deconfound: not enough memory")
+    assert capsys.readouterr().err.startswith("deconfound: the memory of this computer")
 
 
 @pytest.mark.parametrize("command", ["demo", "evaluate", "check", "plan"])
