@@ -45,9 +45,12 @@ def same_answer(one: dc.Result, other: dc.Result) -> None:
     """Up to rounding, in all that follows from the values."""
     same_values(one.values, other.values)
     same_values(one.direct, other.direct)
-    assert leaves(one.recommendations) == pytest.approx(leaves(other.recommendations), rel=1e-9, abs=1e-12, nan_ok=True)
-    assert leaves(one.log_bias) == pytest.approx(leaves(other.log_bias), rel=1e-9, abs=1e-12, nan_ok=True)
-    assert leaves(one.routing) == pytest.approx(leaves(other.routing), rel=1e-9, abs=1e-12, nan_ok=True)
+    for name in ("recommendations", "log_bias", "routing"):
+        first, second = leaves(getattr(one, name)), leaves(getattr(other, name))
+        assert [type(leaf) for leaf in first] == [type(leaf) for leaf in second]
+        for leaf, expected in zip(first, second, strict=True):
+            same = leaf == expected or leaf == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
+            assert same, (name, leaf, expected)
 
 
 def leaves(value: object) -> list[object]:
@@ -56,7 +59,7 @@ def leaves(value: object) -> list[object]:
         return [leaf for field in fields(value) for leaf in leaves(getattr(value, field.name))]
     if isinstance(value, tuple | list | np.ndarray):
         return [leaf for each in value for leaf in leaves(each)]
-    return [np.nan if value is None else value]
+    return [value]
 
 
 def exclusion_finding(result: dc.Result) -> Finding:
