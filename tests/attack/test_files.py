@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import deconfound as dc
+from deconfound import planning
 from deconfound.cli import main
 from tests.support.commands import evaluate_command
 from tests.support.results import demo_result
@@ -188,3 +189,25 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work_starts(tmp_p
     assert main(evaluate_command(tmp_path, "-o", str(tmp_path / output))) == 2
     assert "cannot be written (Permission denied); choose another place" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+# --- during the run ---
+
+
+@pytest.mark.parametrize("kind", ["file", "link to an input"])
+def test_a_file_that_appears_during_the_run_is_not_replaced(study, tmp_path, monkeypatch, capsys, kind):
+    output, log = tmp_path / "plan.json", study / "log.parquet"
+    before, planned = log.read_bytes(), planning.plan
+
+    def slow_plan(*arguments: object, **options: object) -> object:
+        if kind == "file":
+            output.write_text("precious", encoding="utf-8")
+        else:
+            output.symlink_to(log)
+        return planned(*arguments, **options)
+
+    monkeypatch.setattr(planning, "plan", slow_plan)
+    assert main([*PLAN, "-o", str(output)]) == 2
+    assert "has appeared during the run" in capsys.readouterr().err
+    assert output.read_bytes() == (b"precious" if kind == "file" else before)
+    assert log.read_bytes() == before

@@ -205,7 +205,7 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
 def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
     from deconfound.report.persistence import SavedResult, save
 
-    with writing(path):
+    with writing(path, overwrite=arguments.overwrite):
         if path.suffix == JSON:
             result.to_json(path)
         elif path.suffix == HTML:

@@ -72,8 +72,13 @@ def require_writable(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn the system's errors into advice; every writer leaves the earlier content as it was."""
+def writing(path: Path, *, overwrite: bool = True) -> Iterator[None]:
+    """Turn the system's errors into advice; every writer leaves the earlier content as it was.
+
+    Without ``overwrite`` a file that has appeared since ``check_output_file`` is not replaced.
+    """
+    if not overwrite and path.is_file():
+        raise UsageError(f"-o {path} has appeared during the run and was not replaced; choose another name.")
     try:
         yield
     except OSError as error:

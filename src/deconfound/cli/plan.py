@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
     rows = result.table(propensity=propensity)
     if path is not None:
-        with writing(path):
+        with writing(path, overwrite=arguments.overwrite):
             _write(path, result, answers, rows)
     if arguments.json:
         write_result(dump_json(plan_document(result, answers, rows)))

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         has_cost=result.policy.cost is not None,
     )
     if path is not None:
-        with writing(path):
+        with writing(path, overwrite=arguments.overwrite):
             write_recommendations(table, path)
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
