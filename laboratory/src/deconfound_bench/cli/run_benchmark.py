@@ -31,6 +31,7 @@ from deconfound_bench.sweep import Benchmark, FamilyFilter, SweepProgress, filte
 from deconfound_bench.views import View, write_views
 
 DEFAULT_SEEDS = 30
+MAX_SEEDS = 10_000  # of one run; every one has tasks for all cells
 
 ExtraOutputs: TypeAlias = Callable[[Sequence[Score], Path], Sequence[Path]]
 """Writes further files of a benchmark to its folder and returns their paths."""
@@ -140,6 +141,8 @@ def parse_seeds(text: str, default: int) -> range:
         seeds = range(0)
     if not seeds:
         raise UsageError(f"--seeds takes a number of seeds like 30 or a range like 1000-1029, not {quote(text)}.")
+    if seeds[-1] - seeds[0] >= MAX_SEEDS:
+        raise UsageError(f"--seeds: at most {MAX_SEEDS:,} seeds in one run, not {quote(text)}.")
     return seeds
 
 
