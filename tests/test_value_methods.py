@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -33,33 +33,17 @@ def cross_fitted(study: dc.Study) -> tuple[dc.PreparedStudy, CrossFit[Family], S
 
 def same_values(one: Values, other: Values) -> None:
     for name in ("estimate", "covariance", "df", "interval_center", "posterior_covariance", "reward_weight"):
-        first, second = getattr(one, name), getattr(other, name)
-        if first is None or second is None:
-            assert first is second, name
-        else:
-            np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-15, err_msg=name)
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), name)
     assert one.method == other.method
 
 
 def same_answer(one: dc.Result, other: dc.Result) -> None:
-    """Up to rounding, in all that follows from the values."""
+    """To the last bit, in all that follows from the values."""
     same_values(one.values, other.values)
     same_values(one.direct, other.direct)
-    for name in ("recommendations", "log_bias", "routing"):
-        first, second = leaves(getattr(one, name)), leaves(getattr(other, name))
-        assert [type(leaf) for leaf in first] == [type(leaf) for leaf in second]
-        for leaf, expected in zip(first, second, strict=True):
-            same = leaf == expected or leaf == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
-            assert same, (name, leaf, expected)
-
-
-def leaves(value: object) -> list[object]:
-    """Numbers and texts of dataclasses and sequences, in order."""
-    if is_dataclass(value):
-        return [leaf for field in fields(value) for leaf in leaves(getattr(value, field.name))]
-    if isinstance(value, tuple | list | np.ndarray):
-        return [leaf for each in value for leaf in leaves(each)]
-    return [value]
+    assert one.recommendations == other.recommendations
+    assert repr(one.log_bias) == repr(other.log_bias)
+    assert repr(one.routing) == repr(other.routing)
 
 
 def exclusion_finding(result: dc.Result) -> Finding:
@@ -147,7 +131,7 @@ def test_a_direct_effect_of_a_model_switches_shared_outputs_off():
     same_answer(result, plain)
 
 
-def test_without_shared_outputs_the_answer_is_doubly_robust_up_to_rounding():
+def test_without_shared_outputs_the_answer_is_doubly_robust_to_the_last_bit():
     result, plain = (answer_result(method, unique=True) for method in ("efficient", "doubly robust"))
     assert result.efficient.obstacle == "no shared outputs"
     assert result.efficient.overlap.effective_models == 1
@@ -217,9 +201,7 @@ def test_other_populations_are_those_of_doubly_robust_values():
         options = [dc.EvaluationOptions(method=m, refits=2, **population) for m in ("efficient", "doubly robust")]
         result, plain = (dc.evaluate(study, options=each) for each in options)
         assert result.efficient.used
-        np.testing.assert_allclose(
-            result.efficient.result.doubly_robust.estimate, plain.values.interval_center, rtol=1e-12
-        )
+        np.testing.assert_array_equal(result.efficient.result.doubly_robust.estimate, plain.values.interval_center)
         assert (result.values.standard_error <= plain.values.standard_error * (1 + 1e-12)).all()
         assert result.efficient.narrowing() > 0.05
 

@@ -36,14 +36,12 @@ def shuffled(demo, seed: int) -> dict[str, pa.Table]:
 def assert_same_answer(again: dc.Result, result: dc.Result) -> None:
     for name in ("values", "direct", "experiment", "raw_log"):
         one, other = getattr(again, name), getattr(result, name)
-        np.testing.assert_allclose(one.estimate, other.estimate, rtol=1e-9)
-        np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
-        np.testing.assert_allclose(one.interval(), other.interval(), rtol=1e-9)
+        np.testing.assert_array_equal(one.estimate, other.estimate)
+        np.testing.assert_array_equal(one.covariance, other.covariance)
+        np.testing.assert_array_equal(one.interval(), other.interval())
     assert again.findings == result.findings
-    for row, expected in zip(again.recommendations, result.recommendations, strict=True):
-        assert (row.context_id, row.model, row.verdict) == (expected.context_id, expected.model, expected.verdict)
-        assert (row.q, row.margin) == pytest.approx((expected.q, expected.margin), rel=1e-9)
-    assert (again.routing.best, again.routing.verdict) == (result.routing.best, result.routing.verdict)
+    assert again.recommendations == result.recommendations
+    assert repr(again.routing) == repr(result.routing)  # a gain of NaN equals itself
     assert again.summary(verbose=True) == result.summary(verbose=True)
 
 

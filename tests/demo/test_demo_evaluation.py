@@ -13,7 +13,7 @@ from deconfound.demo import make_demo
 from deconfound.demo.compare import TruthComparison
 
 PINNED = json.loads((Path(__file__).parent / "pinned" / "seed_0.json").read_text(encoding="utf-8"))
-RTOL = 1e-9  # processors round differently; on one machine the numbers are identical to the last bit
+RTOL = 1e-5  # SciPy 1.12 and the locked version end the search for variance components 1e-6 apart
 
 
 def evaluate(seed: int) -> tuple[dc.Result, dict[str, float]]:

@@ -111,8 +111,8 @@ class _RationalBasis:
 
     def large_residual(self, shift: float) -> FloatArray:
         """Residuals of the shifted system in the basis, for the columns of the start block not yet solved."""
-        if not self.start.shape[1]:
-            return self.start  # LAPACK, as SciPy 1.12 calls it, refuses an empty right-hand side
+        if not self.projected_start.size:
+            return self.start[:, :0]  # LAPACK, as SciPy 1.12 calls it, refuses an empty right-hand side
         shifted = self.projected + shift * np.eye(len(self.projected))
         triangle = linalg.cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
         solution = linalg.cho_solve(triangle, self.projected_start, check_finite=False)

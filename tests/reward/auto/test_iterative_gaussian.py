@@ -34,6 +34,18 @@ def test_every_subset_has_the_weights_of_its_own_factorization(rank, noise):
         np.testing.assert_allclose(iterative.cross_weights(one), factored.cross_weights(other), atol=1e-7)
 
 
+def test_iterations_that_do_not_converge_end_in_a_factorization(monkeypatch):
+    """Two iterations are not enough for a preconditioner of rank one; the answer is right all the same."""
+    monkeypatch.setattr(iterative_gaussian, "RANK", 1)
+    factored, iterative = both(5, 40, 1e-4)
+    monkeypatch.setattr(iterative_gaussian, "MAX_ITERATIONS", 2)
+    target, noise = np.random.default_rng(6).random(50), np.full(50, 1e-4)
+    trains = [np.arange(50), np.arange(10, 40)]
+    pairs = zip(iterative.solve_all(target, noise, trains), factored.solve_all(target, noise, trains), strict=True)
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, atol=1e-7 * np.abs(other).max())
+
+
 def test_a_good_approximation_needs_few_products(monkeypatch):
     """With the whole spectrum in the preconditioner, conjugate gradients end after a handful of iterations."""
     _, iterative = both(3, 5, 0.1)

@@ -5,7 +5,8 @@ With S the diagonal of sqrt(count / noise) and K the covariance of the rows give
     weights = S z,    (I + S K S) z = S residual
 
 K is only ever multiplied with, as E - B'A^-1 B. A factor of rank ``RANK`` of K, by Nystrom's method, makes a few
-products enough. Subsets that are known together share the products.
+products enough. Subsets that are known together share the products. Where the iterations do not converge, the systems
+are factored after all: an unfinished solution would be a wrong number.
 """
 
 from __future__ import annotations
@@ -104,7 +105,19 @@ class IterativeGaussian:
             corrected = precondition(residual)
             previous, energy = energy, (residual * corrected).sum(axis=0)
             direction = corrected + np.where(active, energy / np.where(active, previous, 1.0), 0.0) * direction
+        else:
+            return self._solve_exactly(scale, right)
         return solution
+
+    def _solve_exactly(self, scale: FloatArray, right: FloatArray) -> FloatArray:
+        """The same by factorization, for the rare systems that the iterations do not solve; slow."""
+        covariance = self._product(np.eye(len(self.few)))
+        columns = []
+        for root, column in zip(scale.T, right.T, strict=True):
+            system = root[:, None] * (covariance + covariance.T) / 2.0 * root
+            system[np.diag_indices_from(system)] += 1.0
+            columns.append(linalg.solve(system, column, assume_a="pos", check_finite=False))
+        return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
