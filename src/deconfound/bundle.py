@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +34,7 @@ PARTS, DIGEST = "parts", "sha256"  # keys that the document must not have itself
 NAME_DIGITS = 16  # of a part's checksum in its name
 WAIT_SECONDS = 10.0  # for another save of the same bundle
 READ_ATTEMPTS = 20  # while other processes replace the bundle
+MAX_FILE_GB = 4.0  # a larger file is not one that was saved here
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,13 @@ def require_replaceable(path: BundlePath) -> None:
         raise UsageError(f"{what}. Choose another folder with -o, or replace the file with --overwrite.")
 
 
+def is_part_of_bundle(file: Path) -> bool:
+    """Whether a file is the document of a bundle or one of its parts; replacing it alone would break the bundle."""
+    index = file if file.suffix == ".json" else file.with_name(f"{file.name.split('-')[0]}.json")
+    document = _own_document(index)
+    return document is not None and (file == index or file.name in _part_names(document))
+
+
 def arrays_to_bytes(arrays: Mapping[str, Any]) -> bytes:
     """Arrays as the content of an .npz file; equal arrays give equal bytes."""
     buffer = io.BytesIO()
@@ -132,39 +143,64 @@ def _load(path: BundlePath, text: bytes) -> Bundle:
         raise path.unusable(path.index, "it has no checksums: another version of deconfound wrote it")
     if not _is_intact(document):
         raise path.unusable(path.index, "its content was changed after it was saved")
-    entries = document[PARTS]
-    parts = {name: _read(path, path.folder / entry["file"]) for name, entry in entries.items()}
-    for name, content in parts.items():
-        if _sha256(content) != entries[name][DIGEST]:
-            what = f"it is not the file that {path.index.name} was saved with: it is damaged or of another result"
-            raise path.unusable(path.folder / entries[name]["file"], what)
+    parts = {name: _load_part(path, name, entry) for name, entry in document[PARTS].items()}
     return Bundle({key: value for key, value in document.items() if key not in (PARTS, DIGEST)}, parts)
+
+
+def _load_part(path: BundlePath, name: str, entry: object) -> bytes:
+    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
+        raise path.unusable(path.index, "it does not name its parts")
+    file = path.folder / entry["file"]
+    content = _read(path, file) if file.parent == path.folder else b""
+    if _sha256(content) != entry.get(DIGEST) or path.part(name, content) != file:
+        what = f"it is not the file that {path.index.name} was saved with: it is damaged or of another result"
+        raise path.unusable(file, what)
+    return content
 
 
 def _read(path: BundlePath, file: Path) -> bytes:
     try:
-        return file.read_bytes()
+        return _read_regular_file(file)
     except FileNotFoundError as error:
         raise path.unusable(file, "no such file") from error
     except OSError as error:
-        raise path.unusable(file, f"it cannot be read ({error.strerror})") from error
+        raise path.unusable(file, f"it cannot be read ({error.strerror or error})") from error
+
+
+def _read_regular_file(file: Path) -> bytes:
+    """The content of a file; a named pipe would keep the reader waiting, and a huge file would fill the memory."""
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is not an ordinary file")
+        if status.st_size > MAX_FILE_GB * 1e9:
+            raise OSError(f"it is larger than {MAX_FILE_GB:g} GB")
+        return stream.read()
 
 
 def _parse(text: bytes) -> dict[str, Any] | None:
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_without_repeated_keys)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
+def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of the document; of two values under one key, readers would choose differently."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return dict(pairs)
+
+
 def _own_document(index: Path) -> dict[str, Any] | None:
-    """The document of a bundle; None if the file is something else."""
+    """The document of a bundle; None if the file is something else, or missing."""
     try:
-        document = _parse(index.read_bytes())
+        document = _parse(_read_regular_file(index))
     except OSError:
         return None
-    return document if document is not None and _is_intact(document) else None
+    return document if document is not None and _is_intact(document) and PARTS in document else None
 
 
 def _is_intact(document: Mapping[str, Any]) -> bool:
@@ -186,13 +222,19 @@ def _part_entries(files: Mapping[str, Path], parts: Mapping[str, bytes]) -> dict
     return {name: {"file": files[name].name, DIGEST: _sha256(parts[name])} for name in files}
 
 
+def _part_names(document: Mapping[str, Any]) -> set[str]:
+    return {entry["file"] for entry in document.get(PARTS, {}).values()}
+
+
 def _remove_old_parts(path: BundlePath) -> None:
     """Delete parts that the document does not name; the name of a file must agree with its content."""
-    document = _own_document(path.index) or {}
-    current = {entry["file"] for entry in document.get(PARTS, {}).values()}
+    current = _part_names(_own_document(path.index) or {})
     for file in path.files():
-        if file != path.index and file.name not in current and _sha256(file.read_bytes())[:NAME_DIGITS] in file.name:
-            file.unlink()
+        if file == path.index or file.name in current:
+            continue
+        with suppress(OSError):
+            if _sha256(_read_regular_file(file))[:NAME_DIGITS] in file.name:
+                file.unlink()
 
 
 def _sha256(content: bytes) -> str:

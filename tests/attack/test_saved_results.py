@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,14 @@ import pytest
 import deconfound as dc
 from deconfound import atomic
 from deconfound.atomic import TEMPORARY_SUFFIX
+from deconfound.bundle import _document_digest
 from deconfound.cli import main
 from deconfound.file_lock import locked_file
 from tests.support.commands import evaluate_command
 from tests.support.results import demo_result, small_demo
 
 FAST = ("--family", "exp-only", "--refits", "2")
+PLAN = ("--models", "2", "--outcome-sd", "0.4")
 
 
 def other_result() -> dc.Result:
@@ -114,6 +117,51 @@ def test_a_document_of_another_result_is_refused(saved, tmp_path):
     shutil.copy(tmp_path / "other" / "result.json", saved / "result.json")
     with pytest.raises(dc.DataError, match="no such file"):
         dc.Result.load(saved)
+
+
+@pytest.mark.parametrize("name", ["result.json", "result-reward-*.npz"])
+def test_a_named_pipe_in_the_folder_is_refused_at_once(saved, study, name, capsys):
+    (file,) = saved.glob(name)
+    file.unlink()
+    os.mkfifo(file)
+    assert main(["recommend", str(saved), "--replay", str(study / "replay.parquet")]) == 1
+    assert f"{file.name}: it cannot be read (it is not an ordinary file)" in capsys.readouterr().err
+
+
+def test_a_huge_document_is_not_read(saved):
+    with (saved / "result.json").open("r+b") as file:
+        file.truncate(10_000_000_000)  # sparse: it takes no space on the disk
+    with pytest.raises(dc.DataError, match="it is larger than 4 GB"):
+        dc.Result.load(saved)
+
+
+def test_a_key_that_occurs_twice_is_refused(saved):
+    """JSON readers take the last of two values; a person may read the first."""
+    index = saved / "result.json"
+    index.write_text(index.read_text().replace("{", '{ "schema": 99,', 1))
+    with pytest.raises(dc.DataError, match="it is damaged"):
+        dc.Result.load(saved)
+
+
+@pytest.mark.parametrize("file", ["../elsewhere.npz", 3, None])
+def test_a_part_outside_the_folder_is_not_read(saved, file):
+    index = saved / "result.json"
+    stored = json.loads(index.read_text())
+    del stored["sha256"]
+    stored["parts"]["reward.npz"]["file"] = file
+    index.write_text(json.dumps({**stored, "sha256": _document_digest(stored)}))
+    with pytest.raises(dc.DataError, match=r"it is not the file that|does not name its parts"):
+        dc.Result.load(saved)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "plan"])
+def test_the_document_of_a_saved_result_is_not_replaced_alone(saved, study, command, capsys):
+    before = snapshot(saved)
+    output = ["-o", str(saved / "result.json"), "--overwrite"]
+    arguments = evaluate_command(study, *FAST, *output) if command == "evaluate" else ["plan", *PLAN, *output]
+    assert main(arguments) == 2
+    assert "result.json belongs to a saved result and cannot be replaced alone" in capsys.readouterr().err
+    assert snapshot(saved) == before
 
 
 def test_a_changed_number_is_refused(saved):

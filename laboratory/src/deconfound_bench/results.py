@@ -133,6 +133,15 @@ def read_scores(path: Path) -> tuple[Score, ...]:
     return tuple(Score.from_record(row) for row in read_parquet_rows(path, COLUMNS, "results"))
 
 
+def unreadable_table(path: Path, error: Exception) -> DataError:
+    """The error about a Parquet file that is missing or damaged."""
+    if isinstance(error, FileNotFoundError):
+        problem = Problem(str(path), "no such file", "Pass a file that `deconfound bench` wrote.")
+    else:
+        problem = Problem(str(path), f"cannot be read as a table ({error})", "Run the benchmark again with the same -o.")
+    return DataError([problem])
+
+
 def read_parquet_rows(path: Path, columns: Sequence[str], name: str) -> list[dict[str, Any]]:
     """The rows of a table that a benchmark wrote as ``name.parquet``."""
     import pyarrow as pa
@@ -141,8 +150,7 @@ def read_parquet_rows(path: Path, columns: Sequence[str], name: str) -> list[dic
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowInvalid) as error:
-        what = f"cannot be read as a table ({error})"
-        raise DataError([Problem(str(path), what, "Run the benchmark again with the same -o.")]) from error
+        raise unreadable_table(path, error) from error
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         what = f"is not a table of {name}: the columns {', '.join(missing)} are missing"

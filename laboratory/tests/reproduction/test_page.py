@@ -116,6 +116,8 @@ def test_a_file_that_is_not_a_table_is_rejected(tmp_path):
     path.write_text("not a table")
     with pytest.raises(DataError, match="cannot be read as a table"):
         reproduction_page([path])
+    with pytest.raises(DataError, match=r"missing\.parquet: no such file"):
+        reproduction_page([tmp_path / "missing.parquet"])
 
 
 # --- cached benchmarks ---

@@ -217,7 +217,7 @@ def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
 def _report_saved(path: Path) -> None:
     if path.suffix == FOLDER:
         place = shell_argument(readable_path(path))
-        write_message(f"Saved to {place}. Next: deconfound recommend {place} --replay FILE\n")
+        write_message(f"Saved to {place}\nNext: deconfound recommend {place} --replay FILE\n")
     else:
         report_written(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,12 @@ from pathlib import Path
 from deconfound.atomic import check_writable
 from deconfound.errors import UsageError
 
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def add_overwrite_option(parser: argparse.ArgumentParser) -> None:
     """--overwrite."""
-    parser.add_argument("--overwrite", action="store_true", help="let -o replace existing files that are not ours")
+    parser.add_argument("--overwrite", action="store_true", help="let -o replace existing files")
 
 
 def check_output_file(output: str, inputs: Sequence[str | Path | None], *, overwrite: bool) -> Path:
@@ -40,6 +43,8 @@ def check_output_folder(output: str) -> Path:
 
 def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, overwrite: bool) -> None:
     """Refuse files that are inputs, that exist without --overwrite, or that cannot be written."""
+    from deconfound.bundle import is_part_of_bundle
+
     for path in paths:
         same = next((one for one in inputs if one is not None and _is_same_file(path, one)), None)
         if same is not None:
@@ -50,6 +55,8 @@ def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, o
             raise UsageError(f"-o {path} exists and is not an ordinary file; choose another name.")
         if not overwrite:
             raise UsageError(f"-o {path} exists; choose another name, or replace it with --overwrite.")
+        if is_part_of_bundle(path):
+            raise UsageError(f"-o {path} belongs to a saved result and cannot be replaced alone; choose another name.")
         if not os.access(path, os.W_OK):
             raise UsageError(f"-o {path} is write-protected; choose another name.")
     for folder in {Path(os.path.realpath(path)).parent for path in paths}:
@@ -83,7 +90,8 @@ def writing(path: Path, *, overwrite: bool = True) -> Iterator[None]:
         yield
     except OSError as error:
         what = f"{path} cannot be written ({error.strerror or error}); earlier content is unchanged"
-        raise UsageError(f"{what}. Free some space, or choose another place with -o.") from error
+        advice = "Free some space, or choose" if error.errno in NO_SPACE else "Choose"
+        raise UsageError(f"{what}. {advice} another place with -o.") from error
 
 
 def _is_same_file(path: Path, other: str | Path) -> bool:

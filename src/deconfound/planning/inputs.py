@@ -13,7 +13,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 
-MAX_OUTCOME_SD = 0.5  # no outcome in [0, 1] has a larger standard deviation
+MIN_OUTCOME_SD, MAX_OUTCOME_SD = 1e-4, 0.5  # no outcome in [0, 1] has a larger standard deviation
 MIN_BETWEEN_MODEL_SD = 0.01  # lower end of the prior on the sd between models: models are never exactly equal
 MAX_BETWEEN_MODEL_SD = 0.5  # upper end, for values in [0, 1]
 BETWEEN_MODEL_SD_POINTS = 50  # grid points between the two ends, over which the posterior is averaged
@@ -116,10 +116,10 @@ class AssumedInputs:
             raise UsageError(f"--models must be at least 2, not {self.models}: a comparison needs two models.")
         if self.models > MAX_MODELS:
             raise UsageError(f"--models must be at most {MAX_MODELS:,}, not {self.models:,}.")
-        if not 0.0 < self.outcome_sd <= MAX_OUTCOME_SD:
+        if not MIN_OUTCOME_SD <= self.outcome_sd <= MAX_OUTCOME_SD:
             raise UsageError(
-                f"--outcome-sd must be above 0 and at most {MAX_OUTCOME_SD}, the largest that outcomes in [0, 1] can "
-                f"have, not {self.outcome_sd:g}. Yes/no outcomes with 80 % successes have 0.4."
+                f"--outcome-sd must be from {MIN_OUTCOME_SD:g} to {MAX_OUTCOME_SD}, the largest that outcomes in "
+                f"[0, 1] can have, not {self.outcome_sd:g}. Yes/no outcomes with 80 % successes have 0.4."
             )
         if not 0.0 <= self.reward_r2 < 1.0:
             raise UsageError(f"--reward-r2 must be at least 0 and below 1, not {self.reward_r2:g}.")

@@ -12,7 +12,7 @@ from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.formatting import join_names, quote
 from deconfound.reward import VARIANTS
 from deconfound_bench.cached.target_r2 import TargetFit, read_target_fits
-from deconfound_bench.results import Cell, Score, read_scores
+from deconfound_bench.results import Cell, Score, read_scores, unreadable_table
 from deconfound_bench.score_tables import format_cell
 from deconfound_bench.synthetic.benchmark import TARGETED_FAMILIES
 from deconfound_bench.synthetic.constants import grid_cells, targeted_cells
@@ -102,8 +102,7 @@ def _column_names(path: Path) -> list[str]:
     try:
         return list(pq.read_schema(path).names)
     except (OSError, pa.ArrowInvalid) as error:
-        what = f"cannot be read as a table ({error})"
-        raise DataError([Problem(str(path), what, "Run the benchmark again with the same -o.")]) from error
+        raise unreadable_table(path, error) from error
 
 
 def _require_new(benchmark: str, present: Collection[str], what: str) -> None:
