@@ -138,7 +138,9 @@ def unreadable_table(path: Path, error: Exception) -> DataError:
     if isinstance(error, FileNotFoundError):
         problem = Problem(str(path), "no such file", "Pass a file that `deconfound bench` wrote.")
     else:
-        problem = Problem(str(path), f"cannot be read as a table ({error})", "Run the benchmark again with the same -o.")
+        problem = Problem(
+            str(path), f"cannot be read as a table ({error})", "Run the benchmark again with the same -o."
+        )
     return DataError([problem])
 
 
