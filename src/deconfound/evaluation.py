@@ -21,7 +21,7 @@ from deconfound.diagnose.checks import CheckReport, run_checks
 from deconfound.diagnose.context_shift import require_overlap
 from deconfound.diagnose.exclusion import exclusion_findings
 from deconfound.errors import UsageError, check_seed
-from deconfound.evidence import require_information, require_rows
+from deconfound.evidence import require_feasible_size, require_information, require_rows
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
@@ -112,6 +112,8 @@ def evaluate(
 
     ``family`` is "auto", one of the paper's six, a variant, or a family object, which is tuned over its grid.
     """
+    if isinstance(study, Study):
+        require_feasible_size(len(study.experiment), _resolve_family(family), study.experiment.source)
     return prepare(study, level, seed, options=options, progress=progress).evaluate(family)
 
 
@@ -162,6 +164,7 @@ class PreparedStudy:
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
         chosen = _resolve_family(family)
+        require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
         options = self.options
         with one_blas_thread():
             fitted = cross_fit(

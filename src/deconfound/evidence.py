@@ -1,11 +1,12 @@
-"""Refuse studies that are too small to compare models."""
+"""Refuse studies that are too small to compare models, or too large to be evaluated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deconfound.errors import EvidenceError
+from deconfound.errors import EvidenceError, UsageError
 from deconfound.formatting import format_percent, pluralize
+from deconfound.reward import Auto, Family
 from deconfound.value import MIN_ROWS_PER_MODEL, Values
 
 MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
@@ -32,6 +33,18 @@ def require_rows(rows_per_model: Sequence[int], source: str) -> None:
     total = sum(rows_per_model)
     if total < MIN_EXPERIMENT_ROWS:
         raise EvidenceError(f"{source}: {pluralize(total, 'randomized row')} cannot compare models. {NEEDED}")
+
+
+def require_feasible_size(rows: int, family: Family, source: str) -> None:
+    """Refuse an experiment with more rows than a family can be fitted to, before any work starts."""
+    if rows <= family.max_experiment_rows:
+        return
+    instead = "" if family.name == Auto.name else f", or choose the family {Auto.name}"
+    raise UsageError(
+        f"{source}: {rows:,} randomized rows are too many for the family {family.name}, which takes at most "
+        f"{family.max_experiment_rows:,}: its time and memory grow much faster than the rows. "
+        f"Evaluate a random sample of them{instead}."
+    )
 
 
 def require_information(values: Values, rows: int, level: float) -> None:

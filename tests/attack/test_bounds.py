@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deconfound as dc
+from deconfound import evaluation
 from deconfound.cli import main
 from deconfound.data.cross_table import MAX_MODELS
 from deconfound.design import Rows
@@ -18,9 +19,11 @@ from deconfound.features.distinct_rows import distinct_rows
 from deconfound.loading import load_replay
 from deconfound.loading.input_limit import LIMIT_VARIABLE, max_input_bytes
 from deconfound.planning import AssumedInputs
+from deconfound.reward import family_by_name
 from deconfound.reward.auto import family
 from deconfound.reward.fit import RewardFit
-from tests.support.results import demo_result, prepared_demo
+from tests.support.commands import evaluate_command
+from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
 
 def test_many_experiment_rows_are_solved_iteratively_with_the_same_answer(monkeypatch):
@@ -86,6 +89,18 @@ def test_a_limit_that_is_no_size_is_refused(monkeypatch, text):
     monkeypatch.setenv(LIMIT_VARIABLE, text)
     with pytest.raises(UsageError, match="DECONFOUND_MAX_INPUT_GB must be a number"):
         max_input_bytes()
+
+
+@pytest.mark.parametrize(("name", "advice"), [("exp-only", "or choose the family auto"), ("auto", "random sample")])
+def test_experiments_too_large_for_a_family_are_refused_before_the_work(study, name, advice, monkeypatch, capsys):
+    monkeypatch.setattr(family_by_name(name), "max_experiment_rows", 20)
+    monkeypatch.setattr(evaluation, "prepare", unexpected)
+    assert main(evaluate_command(study, "--family", name)) == 2
+    message = capsys.readouterr().err
+    assert f"randomized rows are too many for the family {name}, which takes at most 20" in message
+    assert advice in message
+    with pytest.raises(dc.UsageError, match="are too many for the family"):
+        dc.evaluate(load_demo(small_demo()), name)
 
 
 def long_text_study(rows, length):

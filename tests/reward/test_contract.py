@@ -47,6 +47,7 @@ def test_the_class_attributes_are_in_range(family: Any) -> None:
     assert isinstance(family.learns_from_experiment, bool)
     assert family.surface_share is None or 0.0 <= family.surface_share <= 1.0
     assert family.max_log_rows is None or family.max_log_rows > 0
+    assert family.max_experiment_rows > 0
 
 
 @pytest.mark.parametrize("family", REGISTERED)

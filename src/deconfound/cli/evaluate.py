@@ -162,7 +162,9 @@ def _add_cost_options(parser: argparse.ArgumentParser) -> None:
 
 def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
     from deconfound.evaluation import EvaluationOptions, prepare
+    from deconfound.evidence import require_feasible_size
     from deconfound.features import FeatureSpec
+    from deconfound.reward import family_by_name
 
     options = EvaluationOptions(
         features=FeatureSpec(source=arguments.features, surface=not arguments.no_surface),
@@ -175,6 +177,8 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         extra_contexts=arguments.extra_contexts,
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
+    for family in families:
+        require_feasible_size(len(study.experiment), family_by_name(family)(), study.experiment.source)
     try:
         prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
         return tuple(prepared.evaluate(family) for family in families)
