@@ -25,7 +25,7 @@ RANKS = (
     {"design", "atomic"},
     {"linalg", "data", "bundle"},
     {"loading"},
-    {"features"},
+    {"features", "traces"},
     {"reward"},
     {"tune", "value", "metrics"},
     {"surface_share", "decide", "evidence"},

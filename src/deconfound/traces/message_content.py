@@ -1,0 +1,165 @@
+"""The text of one message, in the shapes of every provider and framework.
+
+Reasoning is left out, an image or a file is a mark in brackets, and a call of a tool is its name with its arguments in
+JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+MAX_DEPTH = 12  # of lists and objects around a text; deeper ones are not messages
+MAX_ENCODINGS = 3  # JSON in a string, and again in a string
+
+ROLES = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "developer": "system",
+    "function": "tool",
+    "HumanMessage": "user",
+    "AIMessage": "assistant",
+    "AIMessageChunk": "assistant",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "tool",
+}
+REQUEST_KEYS = ("messages", "contents", "input_messages")  # of a whole request
+CHOICE_KEYS = ("choices", "candidates", "generations")  # of a whole response
+SYSTEM_KEYS = ("system", "instructions", "system_instruction", "systemInstruction", "system_instructions")
+CALL_TYPES = ("tool_call", "tool_use", "function_call", "server_tool_use", "functionCall")
+RESULT_TYPES = ("tool_result", "tool_call_response", "function_call_output", "functionResponse")
+MEDIA_MARKS = {
+    "image": "[image]",
+    "image_url": "[image]",
+    "input_image": "[image]",
+    "input_audio": "[audio]",
+    "audio": "[audio]",
+    "file": "[file]",
+    "input_file": "[file]",
+    "document": "[file]",
+    "blob": "[file]",
+    "uri": "[file]",
+}
+REASONING_TYPES = ("reasoning", "thinking", "redacted_thinking")
+TEXT_TYPES = ("text", "input_text", "output_text", "refusal")
+PART_TYPES = (*TEXT_TYPES, *CALL_TYPES, *RESULT_TYPES, *MEDIA_MARKS, *REASONING_TYPES)
+
+
+def canonical_json(value: object) -> str:
+    """JSON that does not depend on the order of keys; what JSON cannot express is written as text."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def decode(value: object) -> object:
+    """The content of a text that is JSON of messages; any other text stays as it is, even where it is JSON."""
+    decoded = value
+    for _ in range(MAX_ENCODINGS):
+        if not isinstance(decoded, str):
+            break
+        stripped = decoded.strip()
+        if not stripped or (stripped[0], stripped[-1]) not in (("[", "]"), ("{", "}"), ('"', '"')):
+            break
+        try:
+            decoded = json.loads(stripped)
+        except (ValueError, RecursionError):
+            return value
+    return decoded if not isinstance(decoded, str) and _is_conversation(decoded) else value
+
+
+def _is_conversation(value: object) -> bool:
+    """Whether an object or a list has the shape of messages, of a request or of a response."""
+    if isinstance(value, list):
+        return bool(value) and all(_is_conversation(one) for one in value)
+    return isinstance(value, dict) and (_is_message(value) or is_part(value) or _is_exchange(value))
+
+
+def _is_message(value: Mapping[str, Any]) -> bool:
+    if "lc" in value or ("role" in value and "tool_calls" in value) or isinstance(value.get("parts"), list):
+        return True
+    return "content" in value and any(key in value for key in ("role", "type", "stop_reason"))
+
+
+def _is_exchange(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a whole request or a whole response."""
+    if any(isinstance(value.get(key), list) for key in (*REQUEST_KEYS, *CHOICE_KEYS)):
+        return True
+    if "input" in value and any(key in value for key in ("model", *SYSTEM_KEYS)):
+        return True
+    return isinstance(value.get("output"), list) and _is_conversation(value["output"])
+
+
+def message_text(value: Mapping[str, Any], depth: int) -> str:
+    """The text of a message and its calls of tools."""
+    body = value["parts"] if value.get("parts") is not None else value.get("content")
+    if body is None and isinstance(value.get("text"), str):
+        body = value["text"]
+    calls = [_call_text(call) for call in tool_calls(value)]
+    return "\n".join(text for text in (content_text(body, depth), *calls) if text)
+
+
+def tool_calls(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The calls of tools that stand beside a message's content."""
+    extra = value.get("additional_kwargs")
+    calls = value.get("tool_calls") or (extra.get("tool_calls") if isinstance(extra, Mapping) else None) or []
+    if not calls and isinstance(value.get("function_call"), Mapping):
+        calls = [value["function_call"]]
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, Sequence) else []
+
+
+def content_text(content: object, depth: int) -> str:
+    """The text of a message's content: a text, a part, or a list of parts."""
+    if content is None or depth == 0:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return part_text(content, depth)
+    if isinstance(content, Sequence):
+        return "\n".join(text for text in (content_text(part, depth - 1) for part in content) if text)
+    return canonical_json(content)
+
+
+def is_part(value: object) -> bool:
+    """Whether a value is a part of a message's content, not a message."""
+    if not isinstance(value, Mapping) or "role" in value or "lc" in value:
+        return False
+    return value.get("type") in PART_TYPES or (set(value) == {"text"} and isinstance(value["text"], str))
+
+
+def part_text(part: Mapping[str, Any], depth: int) -> str:
+    """The text of one part of a message's content."""
+    kind = str(part.get("type") or "")
+    if kind in REASONING_TYPES or part.get("thought") is True:
+        return ""
+    if kind in MEDIA_MARKS or "inlineData" in part or "fileData" in part:
+        return MEDIA_MARKS.get(kind, "[file]")
+    if kind in CALL_TYPES or "functionCall" in part:
+        return _call_text(part.get("functionCall", part))
+    if kind in RESULT_TYPES or "functionResponse" in part:
+        return _result_text(part, depth)
+    for key in ("text", "content", "parts", "refusal", "output_text"):
+        if part.get(key) is not None:
+            return content_text(part[key], depth - 1)
+    return canonical_json(part) if part else ""
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    function: Mapping[str, Any] = call["function"] if isinstance(call.get("function"), Mapping) else call
+    keys = ("arguments", "input", "args")
+    given: object = next((function[key] for key in keys if function.get(key) is not None), {})
+    if isinstance(given, str):
+        with suppress(ValueError, RecursionError):  # arguments that a model wrote wrongly stay as they are
+            given = json.loads(given)
+    return f"{function.get('name') or 'tool'}({canonical_json(given)})"
+
+
+def _result_text(part: Mapping[str, Any], depth: int) -> str:
+    keys = ("content", "response", "result", "output", "functionResponse")
+    body = next((part[key] for key in keys if part.get(key) is not None), "")
+    if isinstance(body, str):
+        return body
+    return content_text(body, depth - 1) if isinstance(body, Sequence) else canonical_json(body)
