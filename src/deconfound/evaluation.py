@@ -23,6 +23,7 @@ from deconfound.diagnose.exclusion import exclusion_findings
 from deconfound.errors import UsageError, check_seed
 from deconfound.evidence import require_feasible_size, require_information, require_rows
 from deconfound.features import FeatureSpec
+from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.loading import load_contexts
@@ -41,6 +42,7 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
+from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
 from deconfound.value_methods import PAPER, Method, SharedOutputs, estimate_values, score_experiment
 
 FOLDS = 5
@@ -231,6 +233,7 @@ class PreparedStudy:
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
             efficient=estimated.efficient,
+            missing=self._missing_outcomes(data),
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
@@ -241,6 +244,13 @@ class PreparedStudy:
             level=level,
             seed=self.seed,
         )
+
+    def _missing_outcomes(self, data: ScoredExperiment) -> MissingOutcomes | None:
+        unrated = self.study.unrated_experiment
+        if unrated is None:
+            return None
+        rows = RandomizedRows.from_study(self.study, unrated, self.arrays)
+        return estimate_missing_outcomes(self.study.models, rows, data, self.seed)
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)

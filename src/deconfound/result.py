@@ -23,6 +23,7 @@ from deconfound.value import Contrast, Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
+from deconfound.value.unrated_rows import MissingOutcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Result:
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
     efficient: EfficientSummary | None  # None if efficient values were not requested and promise no gain
+    missing: MissingOutcomes | None  # None if every randomized row has an outcome
     counts: StudyCounts
     population: Population
     outcome_range: tuple[float, float]

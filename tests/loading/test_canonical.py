@@ -91,21 +91,36 @@ def test_an_impossible_range_is_a_usage_error(bad):
         load(**tables(Good()), outcome_range=bad)
 
 
-def test_rows_without_outcome_are_dropped_on_request_and_counted_by_model():
+def test_rows_without_outcome_are_set_aside_and_those_of_the_log_counted_by_model():
     good = Good()
     good.log[1]["outcome"] = good.log[6]["outcome"] = None
-    study = load(**tables(good), drop_missing=True)
-    assert len(study.log) == 10
+    good.experiment[0]["outcome"] = float("nan")
+    study = load(**tables(good))
+    assert (len(study.log), len(study.unrated_log)) == (10, 2)
+    assert (len(study.experiment), len(study.unrated_experiment)) == (5, 1)
     assert study.log.locate(1) == "log (Table) row 3"
-    (finding,) = [finding for finding in study.findings if finding.check == "missing outcomes"]
-    assert finding.verdict == "warn"
-    assert "2 rows" in finding.message
+    assert study.unrated_log.locate(1) == "log (Table) row 7"
+    assert len(study.randomized) == len(good.experiment)
+    (finding,) = [finding for finding in study.findings if finding.check == "log without outcomes"]
+    assert "2 of 12 rows have no outcome" in finding.message
     assert "ant: 1, bee: 1" in finding.message
 
 
-def test_a_table_without_any_outcome_is_refused_even_when_dropping():
+def test_a_study_with_every_outcome_has_nothing_set_aside():
+    study = load(**tables(Good()))
+    assert study.unrated_log is study.unrated_experiment is None
+    assert study.randomized is study.experiment
+
+
+def test_older_code_may_still_ask_to_drop_rows_without_outcome():
+    good = Good()
+    good.log[1]["outcome"] = None
+    assert len(load(**tables(good), drop_missing=True).log) == 11
+
+
+def test_a_table_without_any_outcome_is_refused():
     good = good_with(log=lambda row: row.update(outcome=None))
-    assert "no row has an outcome" in refused(**tables(good), drop_missing=True)
+    assert "no row has an outcome" in refused(**tables(good))
 
 
 def test_an_empty_output_is_accepted_with_a_finding():

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from deconfound.diagnose import context_shift as contexts
+from deconfound.diagnose import missing_outcomes as missing
 from deconfound.diagnose import outcome_consistency as outcomes
 from deconfound.diagnose import outcome_drift, outcome_matching, randomization, sanity
 from deconfound.diagnose import replay_fidelity as replay
@@ -134,6 +135,23 @@ def sanity_findings():
     )
 
 
+def missing_outcome_findings():
+    by_model = missing.MissingByModel(("ant", "bee"), (61, 60), (18, 0))
+    yield with_p_values(missing.BY_MODEL, "fail", by_model, "A1", 8.1, TINY_P)
+    yield with_p_values(missing.BY_MODEL, "pass", replace(by_model, missing=(9, 8)), "A1", 0.2, P)
+    yield open_question(missing.BY_MODEL, by_model, "A1")
+    by_output = missing.MissingByOutput(121, 18, "length_log_words", higher=True)
+    yield with_p_values(missing.BY_OUTPUT, "fail", by_output, "A1", 4.4, TINY_P)
+    yield with_p_values(
+        missing.BY_OUTPUT, "warn", replace(by_output, statistic="feature_x", higher=False), "A1", 3, TINY_P
+    )
+    yield with_p_values(missing.BY_OUTPUT, "pass", by_output, "A1", 1.2, P)
+    yield open_question(missing.BY_OUTPUT, missing.TooFewMissing(121, 2), "A1")
+    rates = missing.LogRates(("ant", "bee"), (4000, 6000), (400, 120))
+    yield with_p_values(missing.LOG_RATES, "warn", rates, "", 12.0, TINY_P)
+    yield with_p_values(missing.LOG_RATES, "pass", rates, "", 0.4, P)
+
+
 def exclusion_findings():
     for obstacle, verdict in VERDICTS.items():
         tested = obstacle in (None, "no gain", "exclusion rejected")
@@ -144,6 +162,7 @@ def exclusion_findings():
 
 FINDINGS = [
     *randomization_findings(),
+    *missing_outcome_findings(),
     *output_findings(),
     *outcome_findings(),
     *context_findings(),

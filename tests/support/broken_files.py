@@ -205,9 +205,8 @@ CASES: list[Case] = [
     # outcomes
     Case("outcome above 1", rows("csv", one("log", 6, outcome=4)), "log.csv row 7", ("outcome 4",), "--outcome-range LO HI"),
     Case("outcome below 0", rows("jsonl", one("experiment", 2, outcome=-1)), "experiment.jsonl line 3", ("outcome -1",), "--outcome-range"),
-    Case("outcome missing", rows("jsonl", one("log", 3, outcome=None)), "log.jsonl line 4", ("outcome",), "--drop-missing"),
-    Case("outcome NaN", rows("parquet", every("log", outcome=float("nan"))), "log.parquet row 1", ("12 rows",), "--drop-missing"),
-    Case("outcome empty", rows("csv", one("experiment", 5, outcome="")), "experiment.csv row 6", ("outcome",), "--drop-missing"),
+    Case("outcome NaN", rows("parquet", every("log", outcome=float("nan"))), "log.parquet", ("no row has an outcome",), "--map outcome=COLUMN"),
+    Case("outcome empty", rows("csv", every("experiment", outcome="")), "experiment.csv", ("no row has an outcome",), "--map outcome=COLUMN"),
     Case("outcome is a word", rows("csv", one("log", 1, outcome="good")), "log.csv row 2", ('"good"',), "number"),
     Case("outcome is a word (JSONL)", rows("jsonl", one("log", 1, outcome="bad")), "log.jsonl line 2", ('"bad"',), "number"),
     Case("outcome with comma", rows("csv", one("log", 1, outcome="0,5")), "log.csv row 2", ('"0,5"',), "point"),

@@ -72,7 +72,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LO", "HI"),
         help="ends of your outcome's scale, e.g. 1 5 (default 0 1)",
     )
-    parser.add_argument("--drop-missing", action="store_true", help="drop rows without an outcome")
+    parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
     )
@@ -116,7 +116,6 @@ def load_study(arguments: argparse.Namespace) -> Study:
         columns=parse_column_map(arguments.map),
         outcome_range=parse_outcome_range(arguments.outcome_range),
         models=parse_models(arguments.models),
-        drop_missing=arguments.drop_missing,
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
 

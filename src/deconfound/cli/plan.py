@@ -166,7 +166,6 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
         columns=parse_column_map(arguments.map),
         outcome_range=parse_outcome_range(arguments.outcome_range),
         models=parse_models(arguments.models),
-        drop_missing=arguments.drop_missing,
     )
 
 

@@ -1,6 +1,6 @@
 """The tables of a study, and the checks that they fit together."""
 
-from deconfound.data.study import IncompleteReplay, Study
+from deconfound.data.study import IncompleteReplay, Study, split_unrated
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
     TEXT_COLUMNS,
@@ -10,6 +10,7 @@ from deconfound.data.tables import (
     Replay,
     RowNumbers,
     Table,
+    count_by_model,
     describe_context,
     is_in,
     text_ids,
@@ -26,7 +27,9 @@ __all__ = [
     "RowNumbers",
     "Study",
     "Table",
+    "count_by_model",
     "describe_context",
     "is_in",
+    "split_unrated",
     "text_ids",
 ]

@@ -17,6 +17,7 @@ from deconfound.data.tables import (
     Mask,
     Replay,
     Table,
+    count_by_model,
     describe_context,
     is_in,
     text_ids,
@@ -208,6 +209,15 @@ def too_few_rows(experiment: Experiment) -> list[Problem]:
         return []
     what = f"the experiment has {pluralize(len(experiment), 'usable row')} and needs at least {MIN_ROWS}"
     return [Problem(experiment.source, what, "Run the experiment on more contexts, a few dozen per model.")]
+
+
+def unrated_log_findings(rated: Log, unrated: Log | None) -> list[Finding]:
+    """Count the rows of the log that nobody rated, by model."""
+    if unrated is None:
+        return []
+    total = len(rated) + len(unrated)
+    message = f"{rated.source}: {len(unrated):,} of {pluralize(total, 'row')} have no outcome and are not used"
+    return [Finding("log without outcomes", "pass", Notice(f"{message} ({count_by_model(unrated.arrow)})."))]
 
 
 def uncompared_model_findings(log: Log, experiment: Experiment, models: Sequence[str]) -> list[Finding]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
 
 from deconfound.data import cross_table
 from deconfound.data.tables import Experiment, Log, Replay
@@ -13,6 +16,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import quote
 
 IncompleteReplay = Literal["error", "drop"]
+RatedTable = TypeVar("RatedTable", Log, Experiment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +24,8 @@ class Study:
     """Three tables that fit together, the models to compare, and findings from reading the tables.
 
     ``uncompared_models`` occur only in the log or the experiment: they help to train the reward and get no value.
-    Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables.
+    Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables. Rows without an
+    outcome are in tables of their own, ``unrated_log`` and ``unrated_experiment``, where the outcome is NaN.
     """
 
     log: Log
@@ -30,6 +35,16 @@ class Study:
     uncompared_models: tuple[str, ...]
     findings: tuple[Finding, ...]
     outcome_range: tuple[float, float] = (0.0, 1.0)
+    unrated_log: Log | None = None
+    unrated_experiment: Experiment | None = None
+
+    @property
+    def randomized(self) -> Experiment:
+        """Every randomized row, with and without an outcome: those that were assigned a model."""
+        if self.unrated_experiment is None:
+            return self.experiment
+        both = [self.experiment.arrow, self.unrated_experiment.arrow]
+        return Experiment(pa.concat_tables(both), self.experiment.source).in_content_order()
 
     @property
     def has_text(self) -> bool:
@@ -65,12 +80,17 @@ class Study:
         if incomplete not in ("error", "drop"):
             raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}.')
         names = cross_table.resolve_models(replay, models)
+        log, unrated_log = split_unrated(log)
+        experiment, unrated_experiment = split_unrated(experiment)
         tables = (log, experiment, replay)
         problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
         findings = [*log.findings, *experiment.findings, *replay.findings, *cross_table.text_findings(tables)]
+        findings += cross_table.unrated_log_findings(log, unrated_log)
         if cross_table.missing_text_columns(tables):
             problems += cross_table.text_problems(tables)
             log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
+            unrated_log = None if unrated_log is None else unrated_log.drop_text()
+            unrated_experiment = None if unrated_experiment is None else unrated_experiment.drop_text()
         problems += cross_table.too_few_models(replay, names)
         problems += cross_table.models_without_replay(experiment, replay, names) if models is None else []
         problems += cross_table.impossible_assignments(experiment, names)
@@ -86,7 +106,17 @@ class Study:
         findings += cross_table.uncompared_model_findings(log, experiment, names)
         findings += cross_table.underpowered_models(experiment, names)
         others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
-        return cls(log, experiment, replay.for_models(names), names, tuple(others), tuple(findings), outcome_range)
+        return cls(
+            log,
+            experiment,
+            replay.for_models(names),
+            names,
+            tuple(others),
+            tuple(findings),
+            outcome_range,
+            unrated_log,
+            unrated_experiment,
+        )
 
     def in_content_order(self) -> Study:
         """The same study with the rows of each table in an order that depends on their content alone.
@@ -98,4 +128,12 @@ class Study:
             log=self.log.in_content_order(),
             experiment=self.experiment.in_content_order(),
             replay=self.replay.in_content_order(),
+            unrated_log=None if self.unrated_log is None else self.unrated_log.in_content_order(),
+            unrated_experiment=None if self.unrated_experiment is None else self.unrated_experiment.in_content_order(),
         )
+
+
+def split_unrated(table: RatedTable) -> tuple[RatedTable, RatedTable | None]:
+    """The rows with an outcome, and those without; None where every row has one."""
+    missing = np.isnan(table.arrow["outcome"].to_numpy())
+    return (table.filter(~missing), table.filter(missing)) if missing.any() else (table, None)

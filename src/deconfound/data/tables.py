@@ -25,7 +25,7 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.data.row_order import content_order, take_rows
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding
-from deconfound.formatting import quote
+from deconfound.formatting import join_noted_names, quote
 
 TEXT_COLUMNS = ("context", "output")
 PROPENSITY_PREFIX = "propensity_"  # and a model's name
@@ -51,6 +51,13 @@ def describe_context(table: pa.Table, row: int) -> str:
         text = table["context"][row].as_py()
         return quote(text if name == _text_id(text) else name)
     return quote(name)
+
+
+def count_by_model(table: pa.Table) -> str:
+    """The number of rows of each model, in words: "ant: 3, bee: 1"."""
+    counts = table["model"].value_counts().to_pylist()
+    ordered = sorted(counts, key=lambda row: row["values"])
+    return join_noted_names((row["values"], f": {row['counts']:,}") for row in ordered)
 
 
 def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:

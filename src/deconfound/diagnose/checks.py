@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from deconfound.data import Study
 from deconfound.diagnose.context_shift import check_context_shift
+from deconfound.diagnose.missing_outcomes import check_missing_outcomes
 from deconfound.diagnose.multiplicity import PendingFinding, judge
 from deconfound.diagnose.outcome_consistency import check_outcome_consistency
 from deconfound.diagnose.output_mechanism import check_output_mechanism
@@ -76,7 +77,8 @@ def run_checks(
         progress("checking for constants, duplicates and leaks", 0 / STAGES)
         results += check_sanity(study)
         progress("checking the randomization", 1 / STAGES)
-        results += check_randomization(study, seed)
+        results += check_randomization(replace(study, experiment=study.randomized), seed)
+        results += check_missing_outcomes(study, arrays, seed)
         progress("checking the replay", 2 / STAGES)
         results += check_replay_fidelity(arrays, seed, level)
         progress("checking the outcomes", 3 / STAGES)

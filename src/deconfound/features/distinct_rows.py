@@ -50,6 +50,11 @@ class BlockLayout:
         return tuple(width for width in (len(SURFACE_STATISTICS) * self.surface, len(self.columns)) if width)
 
     @property
+    def dense_names(self) -> tuple[str, ...]:
+        """Names of the columns of the dense block."""
+        return (*(name for name, _ in SURFACE_STATISTICS if self.surface), *self.columns)
+
+    @property
     def modifier_widths(self) -> tuple[int, ...]:
         """Widths of the parts of the effect modifiers: words and statistics of the context, then columns."""
         of_text = (WORD_BUCKETS, STATISTICS) if self.buckets else ()

@@ -57,7 +57,7 @@ class ExperimentArrays:
         if "propensity" in table.column_names:
             propensity = table["propensity"].to_numpy()
         else:
-            propensity = np.full(len(model), 1.0 / _n_assignable_models(study))
+            propensity = np.full(len(model), 1.0 / n_assignable_models(study))
         outcome, fold_group = table["outcome"].to_numpy(), connected_groups(context, cluster)
         return cls(featurizer.blocks(table), outcome, model, context, cluster, propensity, fold_group)
 
@@ -145,6 +145,6 @@ class StudyArrays:
         )
 
 
-def _n_assignable_models(study: Study) -> int:
+def n_assignable_models(study: Study) -> int:
     """Models that the experiment could assign if no propensity is declared: the candidates and all that occur in it."""
     return len(set(study.models) | study.experiment.unique_values("model"))

@@ -1,5 +1,5 @@
 """Files and data frames of every supported kind -> Study; the only reader of user files."""
 
-from deconfound.loading.load import LogAndReplay, load, load_contexts, load_log_and_replay, load_replay
+from deconfound.loading.load_study import LogAndReplay, load, load_contexts, load_log_and_replay, load_replay
 
 __all__ = ["LogAndReplay", "load", "load_contexts", "load_log_and_replay", "load_replay"]

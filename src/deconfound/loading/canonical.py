@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from deconfound.data import Mask, RowNumbers, describe_context, text_ids
+from deconfound.data import Mask, RowNumbers, count_by_model, describe_context, text_ids
 from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import join_noted_names, pluralize, quote
+from deconfound.formatting import pluralize, quote
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
     MAX_EXACT_INTEGER,
@@ -71,10 +71,9 @@ class CanonicalTable:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeScale:
-    """The range of outcomes, if not [0, 1], and whether rows without an outcome are dropped."""
+    """The range of outcomes, if not [0, 1]."""
 
     range: tuple[float, float] | None = None
-    drop_missing: bool = False
 
 
 def canonicalize(
@@ -83,10 +82,8 @@ def canonicalize(
     """Convert every column; None if a text column is faulty, since later checks need all of them."""
     columns = {name: raw.column(user_name) for name, user_name in mapping.columns.items()}
     converted, texts_valid = _convert_texts(columns, problems)
-    missing = np.zeros(raw.arrow.num_rows, dtype=bool)
     if "outcome" in columns:
-        outcome, missing = _convert_outcome(columns["outcome"], scale, problems)
-        converted["outcome"] = pa.chunked_array([outcome])
+        converted["outcome"] = pa.chunked_array([_convert_outcome(columns["outcome"], scale, problems)])
     if "time" in columns:
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
     if "draw" in columns:
@@ -103,13 +100,8 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = (
-        *_alias_findings(raw, mapping),
-        *_empty_output_findings(raw, arrow),
-        *_missing_outcome_findings(raw, arrow, missing),
-    )
-    table = CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
-    return _drop_rows(table, missing, problems) if missing.any() else table
+    findings = (*_alias_findings(raw, mapping), *_empty_output_findings(raw, arrow))
+    return CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
 
 
 def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tuple[dict[str, pa.ChunkedArray], bool]:
@@ -122,21 +114,19 @@ def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tu
     return converted, all_valid
 
 
-def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Floats, Mask]:
-    """Rescale outcomes to [0, 1]; the mask marks missing ones that are to be dropped."""
+def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> Floats:
+    """Rescale outcomes to [0, 1]; a missing one is NaN."""
     before = len(problems)
     values = to_floats(column, problems, "Write one number such as 0.5 (with a point), or true or false.")
     refuse_infinite(column, values, problems)
-    missing = np.isnan(values)
-    if missing.any() and not scale.drop_missing and len(problems) == before:
-        fix = "Fill it in, or drop such rows with --drop-missing."
-        problems.append(column.row_problem(missing, "has no value", fix, show_value=False))
+    if np.isnan(values).all() and len(problems) == before:
+        fix = "Name the right column with --map outcome=COLUMN."
+        problems.append(Problem(column.source, "no row has an outcome", fix))
     low, high = scale.range or (0.0, 1.0)
     outside = np.isfinite(values) & ((values < low) | (values > high))
     if outside.any():
         problems.append(_outside_range(column, values, outside, scale))
-    faulty = len(problems) > before
-    return (values - low) / (high - low), np.zeros_like(missing) if faulty else missing
+    return np.asarray((values - low) / (high - low))
 
 
 def _outside_range(column: Column, values: Floats, outside: Mask, scale: OutcomeScale) -> Problem:
@@ -173,32 +163,9 @@ def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
     blank = is_blank(arrow["output"])
     if not blank.any():
         return []
-    message = f"{raw.source}: {pluralize(int(blank.sum()), 'empty output')} ({_count_by_model(arrow, blank)})."
+    by_model = count_by_model(arrow.filter(pa.array(blank)))
+    message = f"{raw.source}: {pluralize(int(blank.sum()), 'empty output')} ({by_model})."
     return [Finding("empty outputs", "warn", Notice(message, "Check that these models really answered nothing."))]
-
-
-def _missing_outcome_findings(raw: RawTable, arrow: pa.Table, missing: Mask) -> list[Finding]:
-    if not missing.any():
-        return []
-    rows = pluralize(int(missing.sum()), "row")
-    message = f"{raw.source}: {rows} without outcome dropped ({_count_by_model(arrow, missing)})."
-    remedy = "If outcomes are missing more often for one model or for poor results, the values are biased."
-    return [Finding("missing outcomes", "warn", Notice(message, remedy))]
-
-
-def _count_by_model(arrow: pa.Table, rows: Mask) -> str:
-    counts = arrow["model"].filter(pa.array(rows)).value_counts().to_pylist()
-    ordered = sorted(counts, key=lambda row: row["values"])
-    return join_noted_names((row["values"], f": {row['counts']:,}") for row in ordered)
-
-
-def _drop_rows(table: CanonicalTable, missing: Mask, problems: list[Problem]) -> CanonicalTable | None:
-    remaining = table.arrow.filter(pc.invert(pa.array(missing)))
-    if not remaining.num_rows:
-        fix = "Name the right column with --map outcome=COLUMN."
-        problems.append(Problem(table.source, "no row has an outcome", fix))
-        return None
-    return replace(table, arrow=remaining, row_numbers=table.row_numbers.filter(~missing))
 
 
 def align_contexts(tables: Sequence[CanonicalTable], problems: list[Problem]) -> list[CanonicalTable]:

@@ -28,6 +28,7 @@ from deconfound.value.efficient import EfficientValues, ExclusionTest
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
+from deconfound.value.unrated_rows import MissingOutcomes
 
 SCHEMA = 4
 VALUES = ("values", "direct", "experiment", "raw_log")
@@ -63,6 +64,7 @@ def document(result: Result) -> dict[str, Any]:
         },
         "attribution": attribution_document(result.attribution),
         "efficient": efficient_document(result.efficient, result.level),
+        "missing_outcomes": missing_document(result.missing, result.level),
         "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
@@ -187,6 +189,39 @@ def read_efficient(stored: dict[str, Any] | None, models: tuple[str, ...]) -> Ef
             widening=_array(result["widening"], np.nan),
             exclusion=ExclusionTest(**_with_arrays(result["exclusion"])),
         ),
+    )
+
+
+def missing_document(missing: MissingOutcomes | None, level: float) -> dict[str, Any] | None:
+    """Rows and missing outcomes per model, bounds and weighted values; null where no outcome is missing."""
+    if missing is None:
+        return None
+    return {
+        "models": list(missing.models),
+        "rows": list(missing.rows),
+        "missing": list(missing.missing),
+        "bounds": missing.bounds(level).tolist(),
+        "lowest": values_document(missing.lowest, level),
+        "highest": values_document(missing.highest, level),
+        "weighted": None if missing.weighted is None else values_document(missing.weighted, level),
+        "effective_share": missing.effective_share,
+        "imbalance": missing.imbalance,
+    }
+
+
+def read_missing(stored: dict[str, Any] | None, models: tuple[str, ...]) -> MissingOutcomes | None:
+    """The inverse of ``missing_document``."""
+    if stored is None:
+        return None
+    return MissingOutcomes(
+        models,
+        rows=tuple(stored["rows"]),
+        missing=tuple(stored["missing"]),
+        lowest=read_values(stored["lowest"], models),
+        highest=read_values(stored["highest"], models),
+        weighted=None if stored["weighted"] is None else read_values(stored["weighted"], models),
+        effective_share=stored["effective_share"],
+        imbalance=stored["imbalance"],
     )
 
 

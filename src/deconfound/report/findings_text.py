@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from deconfound.escaping import escape_line
 from deconfound.findings import Details, Finding, Notice
-from deconfound.report import context_text, exclusion_text, outcome_text, randomization_text, replay_text, sanity_text
+from deconfound.report import (
+    context_text,
+    exclusion_text,
+    missing_text,
+    outcome_text,
+    randomization_text,
+    replay_text,
+    sanity_text,
+)
 from deconfound.report.wording import Wordings
 
 
@@ -18,6 +26,7 @@ def _notice(details: Notice, _finding: Finding) -> tuple[str, str]:
 WORDINGS: Wordings = {
     Notice: _notice,
     **randomization_text.WORDINGS,
+    **missing_text.WORDINGS,
     **replay_text.WORDINGS,
     **outcome_text.WORDINGS,
     **context_text.WORDINGS,

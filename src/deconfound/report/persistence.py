@@ -25,6 +25,7 @@ from deconfound.report.document import (
     read_attribution,
     read_efficient,
     read_log_bias,
+    read_missing,
     read_routing,
     read_values,
 )
@@ -36,6 +37,7 @@ from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
+from deconfound.value.unrated_rows import MissingOutcomes
 
 REWARD, FEATURIZER = "reward.npz", "featurizer.npz"  # parts of a saved result
 
@@ -120,7 +122,13 @@ def _stored_numbers(result: Result) -> dict[str, Any]:
         "routing": asdict(result.routing),
         "log_bias": asdict(result.log_bias),
         "efficient": None if result.efficient is None else _efficient_numbers(result.efficient),
+        "missing_outcomes": None if result.missing is None else _missing_numbers(result.missing),
     }
+
+
+def _missing_numbers(missing: MissingOutcomes) -> dict[str, Any]:
+    weighted = None if missing.weighted is None else _fields(missing.weighted)
+    return {"lowest": _fields(missing.lowest), "highest": _fields(missing.highest), "weighted": weighted}
 
 
 def _efficient_numbers(summary: EfficientSummary) -> dict[str, Any]:
@@ -168,6 +176,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         population=Population(**stored["population"]),
         outcome_range=(float(stored["outcome_range"][0]), float(stored["outcome_range"][1])),
         efficient=read_efficient(stored["efficient"], models),
+        missing=read_missing(stored["missing_outcomes"], models),
         policy=policy_from_arrays(arrays, models, fitted["surface_share"]),
         featurizer=featurizer,
         level=stored["level"],

@@ -22,6 +22,7 @@ from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.document import recommendation_counts
 from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import method_lines
+from deconfound.report.missing_text import missing_outcome_lines
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
 from deconfound.result import Result
@@ -54,6 +55,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
     """Everything but the table of values; the answer comes first. No line can contain a line break of a user."""
     chosen = [
         Section("", answer_lines(result)),
+        Section("Missing outcomes", missing_outcome_lines(result)),
         Section("Shared outputs", shared_output_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),

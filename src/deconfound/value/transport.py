@@ -70,7 +70,7 @@ class TransportWeights:
             raise UsageError("Weights need rows of the experiment and of the target, all of finite numbers.")
         fold_group = np.arange(len(both)) if fold_group is None else fold_group
         is_target = np.arange(len(both)) >= len(experiment)
-        ratio = _density_ratio(_principal_components(both), is_target, fold_group, seed)[: len(experiment)]
+        ratio = density_ratio(_principal_components(both), is_target, fold_group, seed)[: len(experiment)]
         outside = _share_outside_support(experiment, target, fold_group[: len(experiment)], seed)
         capped = np.minimum(ratio, MAX_WEIGHT * ratio.mean())
         return cls(capped / capped.mean(), min(1.0, float(ratio.mean())), outside)
@@ -120,8 +120,11 @@ def _principal_components(rows: FloatArray) -> FloatArray:
     return np.asarray(leading / np.sqrt((leading**2).sum(axis=1).mean()))
 
 
-def _density_ratio(rows: FloatArray, is_target: NDArray[np.bool_], fold_group: IntArray, seed: int) -> FloatArray:
-    """Odds of the target for each row, cross-fitted, at the penalty with the smallest held-out loss."""
+def density_ratio(rows: FloatArray, is_target: NDArray[np.bool_], fold_group: IntArray, seed: int) -> FloatArray:
+    """Odds of the target for each row, cross-fitted, at the penalty with the smallest held-out loss.
+
+    Both groups have equal mass, so that the odds are the ratio of the target's density to the others'.
+    """
     folds = group_folds(fold_group, FOLDS, seed)
     smallest, best = np.inf, np.zeros(len(rows))
     for penalty in PENALTIES:

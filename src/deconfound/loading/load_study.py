@@ -11,7 +11,17 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, describe_context, is_in
+from deconfound.data import (
+    Experiment,
+    IncompleteReplay,
+    Log,
+    Replay,
+    Study,
+    cross_table,
+    describe_context,
+    is_in,
+    split_unrated,
+)
 from deconfound.errors import DataError, Problem, UsageError, merge_problems
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
@@ -37,19 +47,20 @@ def load(
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
     models: Sequence[str] | None = None,
-    drop_missing: bool = False,
+    drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
     ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. ``outcome_range`` are the ends of the
-    outcomes' scale, by default 0 and 1; summaries are on this scale, numbers in Python from 0 to 1. Everything
-    wrong in any of the three tables raises one ``DataError`` that lists it all.
+    outcomes' scale, by default 0 and 1; summaries are on this scale, numbers in Python from 0 to 1. Rows without an
+    outcome are set aside and checked; ``drop_missing`` is kept for older code and changes nothing. Everything wrong in
+    any of the three tables raises one ``DataError`` that lists it all.
     """
     _check_options(columns or {}, outcome_range)
     sources = {"log": log, "experiment": experiment, "replay": replay}
     problems = _same_file_problems(log, experiment)
-    scale = OutcomeScale(outcome_range, drop_missing)
+    scale = OutcomeScale(outcome_range)
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if len(tables) < len(sources):
         raise DataError(merge_problems(problems))
@@ -96,13 +107,12 @@ def load_log_and_replay(
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
     models: Sequence[str] | None = None,
-    drop_missing: bool = False,
 ) -> LogAndReplay:
     """Read a log and a replay without an experiment, with the arguments of ``load``."""
     _check_options(columns or {}, outcome_range)
     sources = {"log": log, "replay": replay}
     problems: list[Problem] = []
-    scale = OutcomeScale(outcome_range, drop_missing)
+    scale = OutcomeScale(outcome_range)
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if problems or len(tables) < len(sources):
         raise DataError(merge_problems(problems))
@@ -115,6 +125,8 @@ def load_log_and_replay(
 
 def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndReplay:
     names = cross_table.resolve_models(replay, models)
+    log, unrated = split_unrated(log)
+    log = replace(log, findings=(*log.findings, *cross_table.unrated_log_findings(log, unrated)))
     tables = (log, replay)
     problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
     if cross_table.missing_text_columns(tables):

@@ -14,7 +14,7 @@ from tests.support.studies import Good, refused, tables, write_study
 
 def test_ten_thousand_faults_of_a_kind_are_one_line(tmp_path):
     good = Good()
-    good.log = [good.log[0] | {"outcome": None}] * 10_000
+    good.log = [good.log[0] | {"outcome": 7}] * 10_000
     message = refused(**write_study(tmp_path, good, "jsonl"))
     assert message.count("\n") == 0
     assert "10,000 lines: 1, 2, 3, …" in message

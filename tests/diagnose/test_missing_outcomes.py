@@ -1,0 +1,117 @@
+"""Outcomes that are missing by model or by output fail; those that are missing by chance, user or context do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import deconfound as dc
+from benchmarks.missing_outcomes import INDEPENDENT, SCENARIOS, make_study, simulate_rows
+from deconfound.diagnose.missing_outcomes import BY_MODEL, BY_OUTPUT, LOG_RATES, check_missing_outcomes
+from deconfound.diagnose.multiplicity import judge
+from deconfound.features import FeatureSpec
+from deconfound.features.study_arrays import StudyArrays
+from tests.support.results import load_demo, small_demo
+
+
+def findings_of(study, seed=0):
+    ordered = study.in_content_order()
+    arrays = StudyArrays.from_study(ordered, FeatureSpec())
+    return {each.check: each for each in judge(check_missing_outcomes(ordered, arrays, seed), 0.95)}
+
+
+def simulated(scenario, seed):
+    rng = np.random.default_rng(seed)
+    rows = simulate_rows(rng)
+    return make_study(rows, rng.random(len(rows.model)) < SCENARIOS[scenario](rows, rng), rng)
+
+
+def with_lost_outcomes(table, losing):
+    outcome = [None if losing(row) else row["outcome"] for row in table.to_pylist()]
+    return table.set_column(table.column_names.index("outcome"), "outcome", pa.array(outcome, pa.float64()))
+
+
+def lose_successes(demo, model, count):
+    """The first outcomes above one half of one model are lost; all others stay."""
+    lost = iter(range(count))
+    return with_lost_outcomes(
+        demo.experiment, lambda row: row["model"] == model and row["outcome"] > 0.5 and next(lost, None) is not None
+    )
+
+
+def test_a_study_with_every_outcome_has_no_findings():
+    assert findings_of(load_demo(small_demo())) == {}
+
+
+def test_successes_lost_for_one_model_only_fail_the_check_and_the_command(tmp_path, capsys):
+    """The reproducer of a confident wrong answer: 18 successes of one model lost, none elsewhere."""
+    from deconfound.cli import main
+    from tests.support.commands import evaluate_command
+
+    demo = small_demo()
+    demo.write(tmp_path)
+    experiment = lose_successes(demo, "cedar", 18)
+    assert experiment["outcome"].null_count >= 10
+    pa.parquet.write_table(experiment, tmp_path / "experiment.parquet")
+    assert main(evaluate_command(tmp_path, "--family", "exp-only", "--refits", "2")) == 3
+    text = capsys.readouterr().out
+    assert text.startswith("Assumption check failed: A1 (randomization).")
+    assert "Bounds hold with 95 % confidence whatever the missing outcomes are:" in text
+    assert "have no outcome, and models differ" in text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_outcomes_missing_by_output_are_found_with_the_statistic_and_its_direction(seed):
+    finding = findings_of(simulated("by output", seed))[BY_OUTPUT]
+    assert finding.verdict == "fail"
+    assert (finding.details.statistic, finding.details.higher) == ("feature_output", True)
+
+
+def test_false_alarms_are_rare_where_models_and_outputs_do_not_matter():
+    """At most 5 % of studies may warn; of 120, more than 14 do with a probability below 0.001 (binomial)."""
+    warned = 0
+    for seed in range(40):
+        for scenario in INDEPENDENT:
+            verdicts = {each.verdict for each in findings_of(simulated(scenario, 500 + seed), seed).values()}
+            warned += bool(verdicts & {"warn", "fail"})
+    assert warned <= 14
+
+
+def test_the_randomization_is_tested_on_all_randomized_rows():
+    """Otherwise lost outcomes would look like a wrong assignment."""
+    demo = small_demo()
+    study = load_demo(demo, experiment=lose_successes(demo, "cedar", 18))
+    ratio = next(each for each in dc.check(study) if each.check == "sample ratio")
+    assert sum(ratio.details.counts) == demo.experiment.num_rows
+    assert ratio.verdict == "pass"
+
+
+def test_few_missing_outcomes_are_counted_and_not_compared_by_output():
+    demo = small_demo()
+    found = findings_of(load_demo(demo, experiment=lose_successes(demo, "cedar", 2)))
+    assert found[BY_MODEL].verdict == "pass"
+    assert found[BY_OUTPUT].verdict == "cannot tell"
+    assert "2 of" in found[BY_OUTPUT].message
+
+
+def test_rating_rates_of_the_log_are_reported_by_model():
+    demo = small_demo()
+    rng = np.random.default_rng(0)
+    even = findings_of(load_demo(demo, log=with_lost_outcomes(demo.log, lambda _row: rng.random() < 0.5)))
+    assert even[LOG_RATES].verdict == "pass"
+    rate = {name: 0.2 + 0.1 * k for k, name in enumerate(sorted(set(demo.log["model"].to_pylist())))}
+    uneven = findings_of(
+        load_demo(demo, log=with_lost_outcomes(demo.log, lambda row: rng.random() < rate[row["model"]]))
+    )
+    assert uneven[LOG_RATES].verdict == "warn"
+    assert "rated at different rates" in uneven[LOG_RATES].message
+
+
+def test_row_order_does_not_matter():
+    study = simulated("by output", 1)
+    shuffled = study.experiment.arrow.take(pa.array(np.random.default_rng(2).permutation(len(study.experiment))))
+    both = pa.concat_tables([study.unrated_experiment.arrow, shuffled])
+    again = dc.Study.from_tables(study.log, dc.Experiment(both, "experiment"), study.replay)
+    one, other = findings_of(study), findings_of(again)
+    assert [each.p_value for each in one.values()] == [each.p_value for each in other.values()]
