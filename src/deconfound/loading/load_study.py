@@ -54,7 +54,7 @@ def load(
 
     ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. ``outcome_range`` are the ends of the
     outcomes' scale, by default 0 and 1; summaries are on this scale, numbers in Python from 0 to 1. Rows without an
-    outcome are set aside and checked; ``drop_missing`` is kept for older code and changes nothing. Everything wrong in
+    outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing. Everything wrong in
     any of the three tables raises one ``DataError`` that lists it all.
     """
     _check_options(columns or {}, outcome_range)
