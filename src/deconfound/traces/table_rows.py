@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
@@ -27,6 +27,9 @@ MAX_CELL_CHARACTERS = (1 << 31) - 1  # Python's reader counts in 32 bits on some
 CSV_BATCH_ROWS = 64
 HEADER_BYTES = 1 << 20  # searched for the separator
 Convert = Callable[[Any], Any]
+
+if TYPE_CHECKING:
+    from _csv import Reader as _CsvReader
 
 
 def parquet_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
@@ -119,13 +122,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 def csv_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
     """One record per row, every cell as text; of two columns with the same name the first is used."""
+    number = 0
     with open_trace(file) as stream:
-        delimiter = sniff_delimiter(stream.peek(HEADER_BYTES).removeprefix(codecs.BOM_UTF8))
-        rows = _cells(file, stream, delimiter)
-        names = next(rows, None)
-        if names is None:
-            remarks.add("files are empty", file.source)
-            return
+        rows = _cells(file, stream)
+        names = next(rows, [])
         for number, cells in enumerate(rows, start=1):
             place = f"{file.source} row {number}"
             if len(cells) != len(names):
@@ -134,23 +134,28 @@ def csv_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
                 remarks.add("rows are not UTF-8", place)
             else:
                 yield Record(dict(zip(reversed(names), reversed(cells), strict=True)), place, file.path)
+    if not number:
+        remarks.add("files are empty", file.source)
 
 
-def _cells(file: TraceFile, stream: BinaryIO, delimiter: str) -> Iterator[list[str]]:
-    lines = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        try:
-            with _any_cell_size():
-                batch = list(islice(reader, CSV_BATCH_ROWS))
-        except csv.Error as error:
-            fix = "Close every quote, and double quotes inside a quoted cell. The file may be cut off."
-            raise file_error(f"{file.source} line {reader.line_num}", f"this is no CSV: {quote(error)}", fix) from None
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(file, error) from None
-        if not batch:
-            return
-        yield from (row for row in batch if row)
+def _cells(file: TraceFile, stream: io.BufferedReader) -> Iterator[list[str]]:
+    """The cells of each row that is not blank, the header first."""
+    delimiter = sniff_delimiter(stream.peek(HEADER_BYTES).removeprefix(codecs.BOM_UTF8))
+    with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="") as lines:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        while batch := _next_rows(reader, file):
+            yield from (row for row in batch if row)
+
+
+def _next_rows(reader: _CsvReader, file: TraceFile) -> list[list[str]]:
+    try:
+        with _any_cell_size():
+            return list(islice(reader, CSV_BATCH_ROWS))
+    except csv.Error as error:
+        fix = "Close every quote, and double quotes inside a quoted cell. The file may be cut off."
+        raise file_error(f"{file.source} line {reader.line_num}", f"this is no CSV: {quote(error)}", fix) from None
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(file, error) from None
 
 
 @contextmanager
