@@ -1,0 +1,224 @@
+"""Langfuse: exports to blob storage (enriched and legacy), of the user interface, pages of its API, whole traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from deconfound.traces.answers import Answer, answers_from
+from deconfound.traces.call import Call, Flag, Message, Score
+from deconfound.traces.conversation import messages_from
+from deconfound.traces.langfuse_records import (
+    CALL_TYPES,
+    INTERNAL_TYPES,
+    camel,
+    field_of,
+    has,
+    kind_of,
+    text_field,
+)
+from deconfound.traces.langfuse_scores import column_scores, score_from
+from deconfound.traces.reader import Record, Remarks
+from deconfound.traces.record_fields import attributes_from, object_of, seconds_of, tags_from, text_of
+
+INTERNAL_ENVIRONMENT = "langfuse-"  # reserved for calls of Langfuse itself, such as its judges
+API_METADATA_CHARACTERS = 200  # at which the API cuts values, unless it is asked for the whole
+PLAIN_ATTRIBUTES = ("name", "trace_name", "environment", "release", "version", "prompt_name", "prompt_version")
+INSTRUMENTATION = {"attributes", "resourceAttributes", "scope"}  # of OpenTelemetry: the whole call once more
+
+
+class Langfuse:
+    """Reads observations, traces and scores in every shape in which Langfuse hands them out.
+
+    Scores and the calls of legacy exports come last: traces and newer versions of a score may follow in other files.
+    """
+
+    name: ClassVar[str] = "Langfuse"
+    content_switch: ClassVar[str] = (
+        "Select the field group io (input and output) in Langfuse's blob storage integration, or ask its API for "
+        "fields=core,basic,time,io,metadata,model,prompt,trace_context; in the application, do not mask inputs and "
+        "outputs."
+    )
+
+    def recognizes(self, value: Mapping[str, Any]) -> bool:
+        """Whether a record is an observation, a trace, a score, a whole trace or the manifest of an export."""
+        return kind_of(value) is not None
+
+    def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
+        """Calls of generations, then all scores; what is there twice is read once."""
+        export = _Export(remarks)
+        for record in records:
+            yield from export.calls_in(record.value, record.origin)
+        yield from export.waiting_calls()
+        yield from export.all_scores()
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What calls take from their trace."""
+
+    user: str = ""
+    session: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_record(cls, value: Mapping[str, Any]) -> _Trace:
+        attributes = _attributes(value)
+        if "name" in attributes:
+            attributes["trace_name"] = attributes.pop("name")
+        return cls(text_field(value, "user_id"), text_field(value, "session_id"), attributes)
+
+
+@dataclass(slots=True)
+class _Export:
+    """One pass over all records of an export: what has been read, and what waits for its trace."""
+
+    remarks: Remarks
+    observation_ids: set[str] = field(default_factory=set)
+    traces: dict[str, _Trace] = field(default_factory=dict)
+    waiting: list[Call] = field(default_factory=list)
+    scores: dict[str, tuple[float, Score]] = field(default_factory=dict)
+    columns: list[Score] = field(default_factory=list)
+
+    def calls_in(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
+        """Calls that need nothing from other records; traces, scores and other calls are stored."""
+        kind = kind_of(value)
+        if kind == "observation":
+            yield from self._observation(value, origin)
+        elif kind == "trace":
+            self._add_trace(value, origin)
+        elif kind == "score":
+            self._add_score(value, origin)
+        elif kind == "document":
+            yield from self._document(value, origin)
+        elif kind == "manifest":
+            self.remarks.add("records are manifests of an export", origin)
+        else:
+            self.remarks.add("records are no observation, trace or score of Langfuse", origin)
+
+    def waiting_calls(self) -> Iterator[Call]:
+        """Calls that were waiting, with the user, the session and the tags of their traces."""
+        for call in self.waiting:
+            if call.trace_id not in self.traces:
+                self.remarks.add("calls have no record of their trace, so that user and session may lack", call.origin)
+            trace = self.traces.get(call.trace_id, _Trace())
+            yield replace(
+                call,
+                user=call.user or trace.user,
+                conversation=call.conversation or trace.session,
+                attributes={**trace.attributes, **call.attributes},
+            )
+
+    def all_scores(self) -> Iterator[Score]:
+        """The newest version of each score, and scores in columns that are in no record of their own."""
+        given = [score for _, score in self.scores.values()]
+        yield from given
+        known = {(score.target_id, score.name) for score in given}
+        yield from (score for score in self.columns if (score.target_id, score.name) not in known)
+
+    def _document(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
+        trace = value["trace"] if isinstance(value.get("trace"), Mapping) else value
+        observations = value.get("observations")
+        self._add_trace(trace, origin)
+        for score in (*_objects(trace.get("scores")), *_objects(value.get("scores") if trace is not value else None)):
+            self._add_score({"traceId": trace.get("id"), **score}, origin)
+        for observation in _objects(observations):
+            yield from self._observation({"traceId": trace.get("id"), **observation}, origin)
+
+    def _add_trace(self, value: Mapping[str, Any], origin: str) -> None:
+        trace_id = text_of(value.get("id"))
+        if trace_id in self.traces:
+            self.remarks.add("records are repeated", origin)
+            return
+        self.traces[trace_id] = _Trace.from_record(value)
+        self.columns += column_scores(value, "trace", origin)
+
+    def _add_score(self, value: Mapping[str, Any], origin: str) -> None:
+        score = score_from(value, origin, self.remarks)
+        if score is None:
+            return
+        key = text_field(value, "id") or f" {len(self.scores)}"
+        version = seconds_of(field_of(value, "updated_at")) or score.time or 0.0
+        if key in self.scores:
+            self.remarks.add("records are repeated", origin)
+        if key not in self.scores or version >= self.scores[key][0]:
+            self.scores[key] = version, score
+
+    def _observation(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
+        observation_id = text_of(value.get("id"))
+        if observation_id and observation_id in self.observation_ids:
+            self.remarks.add("records are repeated", origin)
+            return
+        self.observation_ids.add(observation_id)
+        if camel("trace_id") in value:
+            self.columns += column_scores(value, "call", origin)
+        if text_of(value.get("type")) not in CALL_TYPES | INTERNAL_TYPES:
+            self.remarks.add("observations are no calls of a model", origin)
+            return
+        call = _call(value, origin)
+        if not call.model:
+            self.remarks.add("calls have no name of a model", origin)
+            return
+        self._remark_on_metadata(value, origin)
+        if has(value, "session_id") and has(value, "user_id"):
+            yield call
+        else:
+            self.waiting.append(call)
+
+    def _remark_on_metadata(self, value: Mapping[str, Any], origin: str) -> None:
+        texts = object_of(value.get("metadata")).values() if "traceId" in value else ()
+        if any(isinstance(text, str) and len(text) == API_METADATA_CHARACTERS for text in texts):
+            what = (
+                "calls have metadata of exactly 200 characters, where the API cuts unless expandMetadata names the key"
+            )
+            self.remarks.add(what, origin)
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _call(value: Mapping[str, Any], origin: str) -> Call:
+    messages = messages_from(value.get("input"))
+    failed = value.get("level") == "ERROR"
+    answers = answers_from(value.get("output") or None)
+    return Call(
+        origin=origin,
+        call_id=text_of(value.get("id")),
+        model=text_field(value, "provided_model_name", "model"),
+        messages=messages,
+        outputs=tuple(answer.text for answer in answers),
+        trace_id=text_field(value, "trace_id"),
+        conversation=text_field(value, "session_id"),
+        user=text_field(value, "user_id"),
+        time=seconds_of(field_of(value, "start_time")),
+        flags=_flags(value, messages, answers, failed=failed),
+        attributes=_attributes(value),
+    )
+
+
+def _flags(
+    value: Mapping[str, Any], messages: tuple[Message, ...], answers: tuple[Answer, ...], *, failed: bool
+) -> frozenset[Flag]:
+    judge = text_of(value.get("environment")).startswith(INTERNAL_ENVIRONMENT)
+    internal = judge or text_of(value.get("type")) in INTERNAL_TYPES
+    found: dict[Flag, bool] = {
+        "error": failed,
+        "internal": internal,
+        "no content": not messages or not (answers or failed or internal),
+        "tool call": bool(answers) and all(answer.tool_call_only for answer in answers),
+        "truncated": any(answer.truncated for answer in answers),
+    }
+    return frozenset(flag for flag, holds in found.items() if holds)
+
+
+def _attributes(value: Mapping[str, Any]) -> dict[str, str]:
+    metadata = {key: part for key, part in object_of(value.get("metadata")).items() if key not in INSTRUMENTATION}
+    plain = {name: text_field(value, name) for name in PLAIN_ATTRIBUTES}
+    return {
+        **{name: text for name, text in plain.items() if text},
+        **attributes_from(metadata, "metadata"),
+        **tags_from(value.get("tags")),
+        **tags_from(value.get("traceTags")),
+    }
