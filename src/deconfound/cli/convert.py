@@ -1,0 +1,164 @@
+"""`deconfound convert`: traces, feedback and exposures become the three tables of a study."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from deconfound.cli.options import EXIT_CODES, Commands
+from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
+from deconfound.cli.terminal import write_message, write_result
+from deconfound.errors import DataError, Problem, UsageError
+from deconfound.escaping import readable_path
+from deconfound.formatting import quote
+
+if TYPE_CHECKING:
+    from deconfound.traces.study_tables import ConvertOptions, StudyTables
+    from deconfound.traces.trace_import import Traces
+
+TABLES = ("log", "experiment", "replay")
+
+
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "convert",
+        help="turn traces, feedback and exposures into the three tables",
+        description="Writes log.parquet, experiment.parquet and replay.parquet, as far as the traces contain them.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or patterns")
+    parser.add_argument("--outcomes", metavar="FILE", help="feedback: an id of call, response, trace or conversation")
+    parser.add_argument("--outcomes-key", metavar="COLUMN", help="the column of --outcomes with that id")
+    parser.add_argument("--outcome", metavar="NAME", help="the score that is the outcome; others become labels")
+    parser.add_argument("--outcome-values", metavar="WORD=X,...", help="what words mean, such as good=1,bad=0")
+    parser.add_argument(
+        "--unit",
+        choices=("turn", "call", "first"),
+        default="turn",
+        help="a row is the last call of a turn (default), every call, or the first turn of a conversation",
+    )
+    _add_experiment_options(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to write the tables")
+    add_overwrite_option(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--experiment-where",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="randomized calls have this attribute, such as tag.exp=true; repeatable",
+    )
+    parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
+    parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
+    parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="VARIANT=MODEL", help="the model of a variant; repeatable"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, join, write the tables, and account for every call."""
+    from deconfound.report.trace_text import conversion_text, next_evaluation
+    from deconfound.traces.study_tables import make_tables
+    from deconfound.traces.trace_import import read_traces
+
+    folder = check_output_folder(arguments.output)
+    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures)
+    check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
+    options = _options(arguments)
+    with TemporaryDirectory(prefix="deconfound-") as temporary:
+        traces = _with_feedback(read_traces(arguments.paths, Path(temporary) / "texts.arrow"), arguments)
+        tables = make_tables(traces.table, options)
+    if tables.log is None and tables.experiment is None and tables.replay is None:
+        raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
+    _write(tables, folder)
+    write_result(conversion_text(tables, traces.remarks.counts))
+    write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
+    return 0
+
+
+def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
+    """The traces with the scores of --outcomes added."""
+    from dataclasses import replace
+
+    from deconfound.traces.feedback_table import read_feedback
+
+    if arguments.outcomes is None:
+        return traces
+    feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key)
+    return replace(traces, table=replace(traces.table, scores=(*traces.table.scores, *feedback.scores)))
+
+
+def _options(arguments: argparse.Namespace) -> ConvertOptions:
+    from deconfound.traces.call_filter import parse_condition
+    from deconfound.traces.experiment_rows import ExperimentRule
+    from deconfound.traces.exposures import read_exposures
+    from deconfound.traces.study_tables import ConvertOptions
+
+    exposures = None
+    if arguments.exposures is not None:
+        exposures = read_exposures(arguments.exposures, arguments.exposure_name)
+    rule = ExperimentRule(
+        where=tuple(map(parse_condition, arguments.experiment_where)),
+        propensity=parse_propensity(arguments.propensity),
+        exposures=exposures,
+        variants=dict(_pair(text, "--variant") for text in arguments.variant),
+    )
+    words = _numbers(arguments.outcome_values, "--outcome-values")
+    return ConvertOptions(arguments.unit, arguments.outcome, words, rule)
+
+
+def parse_propensity(text: str | None) -> dict[str, float]:
+    """Probabilities by model, which must sum to one."""
+    shares = _numbers(text, "--propensity")
+    if shares and not (all(0 < share <= 1 for share in shares.values()) and abs(sum(shares.values()) - 1) < 0.01):
+        raise UsageError(
+            "--propensity: the probabilities must be above 0 and sum to 1, as in --propensity a=0.8,b=0.2."
+        )
+    return shares
+
+
+def _numbers(text: str | None, option: str) -> dict[str, float]:
+    pairs = (_pair(part, option) for part in (text or "").split(",") if part.strip())
+    numbers = {}
+    for name, value in pairs:
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            numbers[name] = math.nan
+        if not math.isfinite(numbers[name]):
+            raise UsageError(f"{option} takes NAME=NUMBER, and {quote(value)} is not a number.")
+    return numbers
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not (name.strip() and equals and value.strip()):
+        raise UsageError(f"{option} takes NAME=VALUE, not {quote(text)}.")
+    return name.strip(), value.strip()
+
+
+def _write(tables: StudyTables, folder: Path) -> None:
+    """All tables in one step: earlier ones stay if one of them cannot be written."""
+    import pyarrow.parquet as pq
+
+    from deconfound.atomic import write_files
+
+    contents = {}
+    for name in TABLES:
+        table = getattr(tables, name)
+        if table is not None:
+            buffer = io.BytesIO()
+            pq.write_table(table, buffer, compression="zstd")
+            contents[folder / f"{name}.parquet"] = buffer.getvalue()
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files(contents)

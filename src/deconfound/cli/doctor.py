@@ -1,0 +1,38 @@
+"""`deconfound doctor`: what is in these traces, and which tables of a study can they feed?"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deconfound.cli.options import EXIT_CODES, Commands, add_output_options
+from deconfound.cli.terminal import write_result
+
+
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "doctor",
+        help="say what traces contain and what they can be used for",
+        description="Recognizes files of gateways, observability and evaluation tools, counts their calls, models, "
+        "scores and experiments, and names the command to run next.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or patterns")
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read everything once and print the inventory."""
+    from deconfound.report.document import dump_json
+    from deconfound.report.trace_text import inventory_text
+    from deconfound.traces.inventory import take_inventory
+    from deconfound.traces.trace_import import read_traces
+
+    with TemporaryDirectory(prefix="deconfound-") as folder:
+        inventory = take_inventory(read_traces(arguments.paths, Path(folder) / "texts.arrow"))
+    write_result(dump_json(asdict(inventory)) if arguments.json else inventory_text(inventory, arguments.paths))
+    return 0

@@ -1,0 +1,164 @@
+"""Traces in words: what was recognized, what it can feed, what became of every call, and the command to run next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from deconfound.escaping import escape_line, escape_name
+from deconfound.formatting import join_names, join_noted_names, pluralize, shell_argument, wrap
+from deconfound.traces.inventory import Inventory
+from deconfound.traces.study_tables import StudyTables
+
+MAX_LISTED = 8  # attributes and remarks
+ROUTER_NOTE = "a randomized experiment, if the router drew them at random with fixed weights"
+
+
+def inventory_text(inventory: Inventory, paths: Sequence[str]) -> str:
+    """What `deconfound doctor` prints."""
+    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(inventory.remarks)]
+    next_command = f"Next: {_next_command(inventory, paths)}"
+    blocks = ["\n".join(map(escape_line, lines)) for lines in parts if lines]
+    return wrap("\n\n".join([*blocks, next_command])) + "\n"
+
+
+def _content_lines(inventory: Inventory) -> list[str]:
+    formats = [
+        f"{name} ({pluralize(inventory.files[name], 'file')}, {pluralize(inventory.calls.get(name, 0), 'call')})"
+        for name in inventory.files
+    ]
+    lines = [f"Recognized: {', '.join(formats)}."]
+    if inventory.units or inventory.left_out:
+        left_out = f"; left out: {_counts(inventory.left_out)}" if inventory.left_out else ""
+        lines.append(f"{pluralize(inventory.units, 'answer')} to users (the last call of each turn){left_out}.")
+    if inventory.models:
+        lines.append(f"Models: {_counts(inventory.models)}.")
+    for model, names in inventory.renamed.items():
+        lines.append(f"{escape_name(model)} was asked for as {join_names(names)}.")
+    if inventory.users or inventory.conversations:
+        people = f"{pluralize(inventory.users, 'user')}, {pluralize(inventory.conversations, 'conversation')}"
+        lines.append(f"Clusters: {people}.")
+    if inventory.scores:
+        scores = join_noted_names((each.name, f" ({each.author}, {each.count:,})") for each in inventory.scores)
+        lines.append(f"Scores: {scores}.")
+    return lines
+
+
+def _feed_lines(inventory: Inventory) -> list[str]:
+    return ["Tables of a study:", _log_line(inventory), _experiment_line(inventory), _replay_line(inventory)]
+
+
+def _log_line(inventory: Inventory) -> str:
+    if not inventory.units:
+        return "- log: no, there are no calls by users. Add the traces of ordinary use."
+    if not inventory.has_human_scores:
+        return "- log: yes, but no person's score is in it. Add feedback with --outcomes FILE, or choose a score."
+    return f"- log: yes, {pluralize(inventory.units, 'answer')}."
+
+
+def _experiment_line(inventory: Inventory) -> str:
+    if inventory.recorded_propensities:
+        return f"- experiment: yes, {pluralize(inventory.recorded_propensities, 'answer')} with a recorded propensity."
+    if inventory.groups:
+        name, models = next(iter(inventory.groups.items()))
+        return f"- experiment: perhaps. The group {escape_name(name)} has {_counts(models)}: {ROUTER_NOTE}."
+    if inventory.attributes:
+        names = join_names(list(inventory.attributes)[:MAX_LISTED])
+        return (
+            "- experiment: not by itself. If an attribute marks randomized calls, name it with --experiment-where "
+            f"NAME=VALUE ({names}); or add --exposures FILE."
+        )
+    return (
+        "- experiment: no. Randomize some calls, record their propensity, or add the assignment table of your "
+        "experimentation platform with --exposures FILE."
+    )
+
+
+def _replay_line(inventory: Inventory) -> str:
+    if inventory.can_be_replay:
+        return f"- replay: yes, {_counts(inventory.replayed_models)}."
+    if inventory.replayed_models:
+        return f"- replay: only one model ({_counts(inventory.replayed_models)}); replay every candidate."
+    return "- replay: no. Run every candidate on the contexts of the experiment, for instance by batch files."
+
+
+def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
+    words = ["deconfound convert", *map(shell_argument, paths)]
+    if inventory.units and not inventory.has_human_scores:
+        words.append("--outcomes FILE")
+    if inventory.groups and not inventory.recorded_propensities:
+        models = next(iter(inventory.groups.values()))
+        words.append(f"--propensity {shell_argument(','.join(f'{name}=SHARE' for name in sorted(models)))}")
+    elif inventory.units and not inventory.recorded_propensities:
+        words.append("--experiment-where NAME=VALUE" if inventory.attributes else "--exposures FILE")
+    return " ".join([*words, "-o study"])
+
+
+def conversion_text(tables: StudyTables, remarks: Mapping[str, int]) -> str:
+    """What `deconfound convert` prints: every call accounted for."""
+    lines = []
+    for name in ("log", "experiment", "replay"):
+        table = getattr(tables, name)
+        lines.append(f"{name}: {'no rows' if table is None else _table_line(table)}.")
+    if tables.outcome is not None:
+        author = tables.joined.authors[tables.outcome]
+        lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
+    lines += _left_out_lines(tables)
+    blocks = ["\n".join(map(escape_line, lines)), "\n".join(map(escape_line, _remark_lines(remarks)))]
+    return wrap("\n\n".join(block for block in blocks if block)) + "\n"
+
+
+def _table_line(table: pa.Table) -> str:
+    models = dict(sorted((row["values"], row["counts"]) for row in table["model"].value_counts().to_pylist()))
+    rated = table.num_rows - table["outcome"].null_count if "outcome" in table.column_names else None
+    outcomes = "" if rated is None else f", {rated:,} with an outcome"
+    return f"{pluralize(table.num_rows, 'row')}{outcomes} ({_counts(models)})"
+
+
+def _left_out_lines(tables: StudyTables) -> list[str]:
+    lines = []
+    if tables.units.left_out:
+        lines.append(f"Calls that are no rows: {_counts(tables.units.left_out)}.")
+    if tables.experiment_rows.reasons:
+        lines.append(f"Randomized calls that are not used: {_counts(tables.experiment_rows.reasons)}.")
+    if tables.experiment_rows.switched_units:
+        lines.append(f"{pluralize(tables.experiment_rows.switched_units, 'unit')} saw two variants and are not used.")
+    joined = tables.joined
+    if joined.unmatched or joined.not_units:
+        lines.append(
+            f"Scores without a row: {joined.unmatched:,} of ids that are in no trace, {joined.not_units:,} of calls "
+            "that are no rows."
+        )
+    if joined.words:
+        lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")
+    if tables.replay_left_out:
+        lines.append(f"{pluralize(tables.replay_left_out, 'replayed call')} without a usable output.")
+    return lines
+
+
+def next_evaluation(tables: StudyTables, folder: str) -> str:
+    """The command that evaluates the tables, or what is missing for it."""
+    missing = [name for name in ("log", "experiment", "replay") if getattr(tables, name) is None]
+    if missing:
+        return f"Missing for an evaluation: {join_names(missing)}. See `deconfound convert --help`."
+    options = " ".join(f"--{n} {shell_argument(f'{folder}/{n}.parquet')}" for n in ("log", "experiment", "replay"))
+    return f"Next: deconfound check {options}{_range_option(tables)}"
+
+
+def _range_option(tables: StudyTables) -> str:
+    values = [t["outcome"].drop_null().to_numpy() for t in (tables.log, tables.experiment) if t is not None]
+    pooled = np.concatenate([*values, np.zeros(0)])
+    outside = len(pooled) and (pooled.min() < 0.0 or pooled.max() > 1.0)
+    return f" --outcome-range {min(pooled.min(), 0.0):g} {pooled.max():g}" if outside else ""
+
+
+def _remark_lines(remarks: Mapping[str, int]) -> list[str]:
+    listed = list(remarks.items())[:MAX_LISTED]
+    rest = [f"{len(remarks) - MAX_LISTED} more kinds of remarks."] if len(remarks) > MAX_LISTED else []
+    return [*(f"{count:,} {what}." for what, count in listed), *rest]
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return join_noted_names((name, f" {count:,}") for name, count in counts.items())

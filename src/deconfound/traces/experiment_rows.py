@@ -1,0 +1,81 @@
+"""Which units were randomized, and with which probability their model was drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deconfound.design import FloatArray
+from deconfound.traces.call_filter import Condition, require_known_names
+from deconfound.traces.call_table import CallSummary
+from deconfound.traces.exposures import ExposureTable, join_exposures, models_by_variant
+
+NOT_RANDOMIZED_FLAGS = ("fallback", "cached")
+"""A fallback replaces the model that was drawn, and a cached answer was drawn for somebody else."""
+
+OTHER_MODEL = "another model answered than the variant's"
+NOT_DRAWN = "a model without declared propensity"
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRule:
+    """How randomized calls are recognized: by conditions, by exposures, by a router's group, or by what calls record.
+
+    ``propensity`` declares the probability of each model; ``variants`` the model of each variant of ``exposures``.
+    """
+
+    where: tuple[Condition, ...] = ()
+    propensity: Mapping[str, float] = field(default_factory=dict)
+    exposures: ExposureTable | None = None
+    variants: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExperimentRows:
+    """The randomized units, the probability of each one's model (NaN if unknown), and units that were left out."""
+
+    randomized: NDArray[np.bool_]  # (n,)
+    propensity: FloatArray  # (n,)
+    excluded: NDArray[np.bool_]  # (n,) of the experiment, for the reasons below; they are no rows of the log either
+    reasons: dict[str, int]
+    switched_units: int = 0
+
+
+def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> ExperimentRows:
+    """Apply the rule to the units of a study."""
+    require_known_names(rule.where, calls)
+    randomized = np.ones(len(calls), dtype=bool)
+    propensity = np.array([np.nan if call.propensity is None else call.propensity for call in calls])
+    variant_model: list[str | None] = [None] * len(calls)
+    switched = 0
+    if rule.exposures is not None:
+        joined = join_exposures(calls, rule.exposures)
+        models = models_by_variant(rule.exposures, sorted({call.model for call in calls}), rule.variants)
+        variant_model = [None if each is None else models[each.variant] for each in joined.exposure]
+        recorded = [np.nan if e is None or e.propensity is None else e.propensity for e in joined.exposure]
+        propensity = np.where(np.isnan(recorded), propensity, recorded)
+        randomized &= np.array([each is not None for each in joined.exposure], dtype=bool)
+        switched = joined.switched_units
+    elif not rule.where:
+        by_router = np.array([bool(call.group) for call in calls], dtype=bool) if rule.propensity else randomized
+        randomized &= by_router & (bool(rule.propensity) | ~np.isnan(propensity))
+    randomized &= np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
+    if rule.propensity:
+        propensity = np.array([rule.propensity.get(call.model, np.nan) for call in calls])
+    reasons = [_why_excluded(call, drawn, rule) for call, drawn in zip(calls, variant_model, strict=True)]
+    excluded = randomized & np.array([bool(reason) for reason in reasons], dtype=bool)
+    counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
+    return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), switched)
+
+
+def _why_excluded(call: CallSummary, drawn: str | None, rule: ExperimentRule) -> str:
+    flagged = next((flag for flag in NOT_RANDOMIZED_FLAGS if flag in call.flags), "")
+    if flagged:
+        return flagged
+    if drawn is not None and drawn != call.model:
+        return OTHER_MODEL
+    return NOT_DRAWN if rule.propensity and call.model not in rule.propensity else ""

@@ -1,0 +1,117 @@
+"""What a set of traces contains, and which tables of a study it can feed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deconfound.traces.call_table import CallSummary, distinct
+from deconfound.traces.study_tables import REPLAY_READERS
+from deconfound.traces.trace_import import Traces
+from deconfound.traces.units import Unit, choose_units
+
+MAX_ATTRIBUTE_VALUES = 10  # an attribute with more does not mark an experiment
+MIN_MODELS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCount:
+    """How often a score occurs, and who gives it."""
+
+    name: str
+    author: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Counts of everything that matters for a study."""
+
+    files: dict[str, int]  # by reader
+    calls: dict[str, int]  # by reader
+    units: int
+    left_out: dict[str, int]
+    models: dict[str, int]  # of the units
+    renamed: dict[str, tuple[str, ...]]  # names that were asked for, by the model that answered
+    users: int
+    conversations: int
+    flags: dict[str, int]
+    scores: tuple[ScoreCount, ...]
+    groups: dict[str, dict[str, int]]  # of routers that drew several models
+    recorded_propensities: int
+    attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
+    replayed_models: dict[str, int]
+    replayed_contexts: int
+    remarks: dict[str, int]
+
+    @property
+    def has_human_scores(self) -> bool:
+        """Whether some score may be an outcome."""
+        return any(score.author in ("human", "unknown") for score in self.scores)
+
+    @property
+    def can_be_replay(self) -> bool:
+        """Whether several models answered."""
+        return len(self.replayed_models) >= MIN_MODELS
+
+
+def take_inventory(traces: Traces, unit: Unit = "turn") -> Inventory:
+    """Count calls, models, scores and signs of randomization."""
+    calls = traces.table.calls
+    used = [call for call in calls if call.reader not in REPLAY_READERS]
+    replayed = [call for call in calls if call.reader in REPLAY_READERS]
+    units = choose_units(used, unit)
+    chosen = [used[row] for row in units.rows]
+    return Inventory(
+        files={name: len(files) for name, files in traces.files.items()},
+        calls=distinct(calls, "reader"),
+        units=len(chosen),
+        left_out=units.left_out,
+        models=distinct(chosen, "model"),
+        renamed=_requested_names(chosen),
+        users=len(distinct(chosen, "user")),
+        conversations=len(distinct(chosen, "conversation")),
+        flags=dict(Counter(flag for call in calls for flag in call.flags).most_common()),
+        scores=_score_counts(traces),
+        groups=_router_groups(chosen),
+        recorded_propensities=sum(call.propensity is not None for call in chosen),
+        attributes=_marking_attributes(chosen),
+        replayed_models=distinct(replayed, "model"),
+        replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
+        remarks=traces.remarks.counts,
+    )
+
+
+def _requested_names(calls: Sequence[CallSummary]) -> dict[str, tuple[str, ...]]:
+    names: dict[str, set[str]] = {}
+    for call in calls:
+        if call.requested_model and call.requested_model != call.model:
+            names.setdefault(call.model, set()).add(call.requested_model)
+    return {model: tuple(sorted(others)) for model, others in sorted(names.items())}
+
+
+def _score_counts(traces: Traces) -> tuple[ScoreCount, ...]:
+    counts = Counter((score.name, score.author) for score in traces.table.scores)
+    return tuple(ScoreCount(name, author, count) for (name, author), count in counts.most_common())
+
+
+def _router_groups(calls: Sequence[CallSummary]) -> dict[str, dict[str, int]]:
+    by_group: dict[str, Counter[str]] = {}
+    for call in calls:
+        if call.group:
+            by_group.setdefault(call.group, Counter())[call.model] += 1
+    return {name: dict(models.most_common()) for name, models in by_group.items() if len(models) >= MIN_MODELS}
+
+
+def _marking_attributes(calls: Sequence[CallSummary]) -> dict[str, tuple[str, ...]]:
+    """Attributes that divide the calls into a few parts."""
+    values: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter()
+    for call in calls:
+        for name, value in call.attributes:
+            values.setdefault(name, set()).add(value)
+            counts[name] += 1
+    few = {name for name, seen in values.items() if len(seen) <= MAX_ATTRIBUTE_VALUES}
+    divides = [name for name in sorted(few) if len(values[name]) > 1 or 0 < counts[name] < len(calls)]
+    return {name: tuple(sorted(values[name])) for name in divides}

@@ -1,0 +1,74 @@
+"""Paths -> calls and scores: recognize the format of every file, and read all files of a format together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names
+from deconfound.traces.call import Call, Score
+from deconfound.traces.call_table import CallTable, collect_calls
+from deconfound.traces.reader import Reader, Record, Remarks
+from deconfound.traces.records import records_of
+from deconfound.traces.trace_files import TraceFile, files_of
+from deconfound.traces.trace_readers import READERS, recognize
+
+SNIFFED_RECORDS = 50  # of a file; the first one that a reader knows decides
+UNKNOWN_FORMAT = "files are in no known format"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traces:
+    """Everything that was read from some files, and the remarks of reading them."""
+
+    table: CallTable
+    files: dict[str, list[str]]  # by reader
+    remarks: Remarks
+
+
+def read_traces(paths: Iterable[str | Path], texts: Path) -> Traces:
+    """Read files, folders and patterns; ``texts`` is a file for the texts, which the caller deletes."""
+    remarks = Remarks()
+    found = files_of(paths, remarks)
+    by_reader = _group_by_reader(found, remarks)
+    if not by_reader:
+        raise _nothing_recognized(found)
+    items = chain.from_iterable(_read(reader, files, remarks) for reader, files in by_reader)
+    table = collect_calls(items, texts)
+    for reader, _ in by_reader:
+        _require_content(reader, table)
+    return Traces(table, {reader.name: [file.source for file in files] for reader, files in by_reader}, remarks)
+
+
+def _group_by_reader(files: Sequence[TraceFile], remarks: Remarks) -> list[tuple[Reader, list[TraceFile]]]:
+    groups: dict[str, tuple[Reader, list[TraceFile]]] = {}
+    for file in files:
+        sniffed = islice(records_of(file, Remarks()), SNIFFED_RECORDS)
+        reader = next((reader for record in sniffed if (reader := recognize(record.value)) is not None), None)
+        if reader is None:
+            remarks.add(UNKNOWN_FORMAT, file.source)
+        else:
+            groups.setdefault(reader.name, (reader, []))[1].append(file)
+    return list(groups.values())
+
+
+def _read(reader: Reader, files: Sequence[TraceFile], remarks: Remarks) -> Iterator[tuple[str, Call | Score]]:
+    records: Iterator[Record] = chain.from_iterable(records_of(file, remarks) for file in files)
+    return ((reader.name, item) for item in reader.read(records, remarks))
+
+
+def _nothing_recognized(files: Sequence[TraceFile]) -> DataError:
+    what = "there is no file of a known format" if not files else "no file is in a known trace format"
+    fix = f"Formats: {join_names([reader.name for reader in READERS])}. Tables of a study go to `deconfound evaluate`."
+    return DataError([Problem(join_names([file.source for file in files]) or "traces", what, fix)])
+
+
+def _require_content(reader: Reader, table: CallTable) -> None:
+    """Refuse traces in which no call has its messages: reading them as empty texts would be wrong."""
+    calls = [call for call in table.calls if call.reader == reader.name and "error" not in call.flags]
+    if calls and all("no content" in call.flags for call in calls):
+        what = f"none of the {len(calls):,} calls has its messages and answer recorded"
+        raise DataError([Problem(calls[0].origin, what, reader.content_switch or "Export the traces with content.")])
