@@ -1,0 +1,121 @@
+"""Runs of LangSmith: nested fields are objects, or JSON in texts in its export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deconfound.traces.answers import Answer, answers_from
+from deconfound.traces.call import Call, Message
+from deconfound.traces.conversation import messages_from
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import first_text, flat, items, mapping, plain_model, seconds, tags, text
+
+CONVERSATION_KEYS = ("thread_id", "session_id", "conversation_id")
+TECHNICAL = ("ls_", "langgraph_", "LANGSMITH_", "LANGCHAIN_", "revision_id", "checkpoint_")
+REASON_KEYS = ("finish_reason", "stop_reason")
+
+
+def is_run(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a run."""
+    return (
+        "run_type" in value
+        and bool(text(value.get("id")))
+        and any(key in value for key in ("dotted_order", "trace_id", "session_id", "inputs"))
+    )
+
+
+def conversation_of(run: Mapping[str, Any]) -> str:
+    """The conversation that the metadata of a run names; its ``session_id`` is the project."""
+    metadata = _metadata(run)
+    return first_text(*(metadata.get(key) for key in CONVERSATION_KEYS))
+
+
+def user_of(run: Mapping[str, Any]) -> str:
+    """The user that the metadata of a run names."""
+    return first_text(_metadata(run).get("user_id"))
+
+
+def has_not_ended(run: Mapping[str, Any]) -> bool:
+    """Whether a run was still waiting for its answer when it was exported."""
+    return run.get("status") == "pending" and not mapping(run.get("outputs"))
+
+
+def call_from_run(run: Mapping[str, Any], origin: str) -> Call:
+    """The call of a run."""
+    asked, said = mapping(run.get("inputs")), mapping(run.get("outputs"))
+    messages, answers = _messages(asked), _answers(said)
+    requested, provider = _requested(run), text(_metadata(run).get("ls_provider"))
+    return Call(
+        origin=origin,
+        call_id=text(run.get("id")),
+        model=plain_model(_served(said) or requested, provider),
+        messages=messages,
+        outputs=tuple(answer.text for answer in answers),
+        requested_model=plain_model(requested, provider),
+        response_id=_response_id(said),
+        trace_id=first_text(run.get("trace_id"), run.get("id")),
+        conversation=conversation_of(run),
+        user=user_of(run),
+        time=seconds(run.get("start_time")),
+        flags=flags_from(messages, answers, error=_failed(run), finish=_reasons(said)),
+        attributes=_attributes(run),
+    )
+
+
+def _messages(asked: Mapping[str, Any]) -> tuple[Message, ...]:
+    """The messages of the inputs; models of plain text get a list of prompts."""
+    prompts = asked.get("prompts")
+    return messages_from(prompts if isinstance(prompts, list) and prompts else asked)
+
+
+def _answers(said: Mapping[str, Any]) -> tuple[Answer, ...]:
+    inner = said.get("output")
+    return answers_from(inner if isinstance(inner, Mapping) else said or None)
+
+
+def _requested(run: Mapping[str, Any]) -> str:
+    parameters = mapping(mapping(run.get("extra")).get("invocation_params"))
+    named = _metadata(run).get("ls_model_name")
+    return first_text(named, parameters.get("model"), parameters.get("model_name"))
+
+
+def _served(said: Mapping[str, Any]) -> str:
+    """The model that the answer names."""
+    told = mapping(said.get("llm_output"))
+    inside = (mapping(one.get("response_metadata")) for one in _generated(said))
+    names = (first_text(one.get("model_name"), one.get("model")) for one in inside)
+    return first_text(said.get("model"), told.get("model_name"), told.get("model"), *names)
+
+
+def _response_id(said: Mapping[str, Any]) -> str:
+    inside = (mapping(one.get("response_metadata")).get("id") for one in _generated(said))
+    return first_text(said.get("id"), mapping(said.get("llm_output")).get("id"), *inside)
+
+
+def _reasons(said: Mapping[str, Any]) -> Iterator[object]:
+    """Why the answers ended, as LangChain writes it beside and inside its messages."""
+    for one in _generated(said):
+        for told in (one, mapping(one.get("generation_info")), mapping(one.get("response_metadata"))):
+            yield from (told.get(key) for key in REASON_KEYS)
+
+
+def _generated(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Generations of LangChain, and the messages inside them."""
+    rows = [row if isinstance(row, list) else [row] for row in items(said.get("generations"))]
+    outer = [one for row in rows for one in row if isinstance(one, Mapping)]
+    messages = [mapping(one.get("message")) for one in outer]
+    return [*outer, *(mapping(one.get("kwargs")) or one for one in messages)]
+
+
+def _failed(run: Mapping[str, Any]) -> bool:
+    return bool(run.get("error")) or run.get("status") == "error"
+
+
+def _metadata(run: Mapping[str, Any]) -> Mapping[str, Any]:
+    return mapping(mapping(run.get("extra")).get("metadata"))
+
+
+def _attributes(run: Mapping[str, Any]) -> dict[str, str]:
+    own = {key: value for key, value in _metadata(run).items() if not key.startswith(TECHNICAL)}
+    return {**flat("metadata", own), **tags(run.get("tags"))}

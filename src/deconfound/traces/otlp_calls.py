@@ -1,0 +1,108 @@
+"""Calls of models from spans and events of OTLP, whichever dialect they are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from deconfound.traces.answers import Answer
+from deconfound.traces.call import Call
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import first_text, flat, plain_model
+from deconfound.traces.otlp import Span
+from deconfound.traces.otlp_dialect import Attributes, Dialect, Exchange, SpanRole, merged
+from deconfound.traces.otlp_genai import GenAi
+from deconfound.traces.otlp_genai_events import events_in, exchange_from_events
+from deconfound.traces.otlp_langfuse import Langfuse, trace_attributes
+from deconfound.traces.otlp_openinference import OpenInference
+from deconfound.traces.otlp_openllmetry import OpenLlmetry
+from deconfound.traces.otlp_vercel import Vercel
+
+CONVERSATION_KEYS = (
+    *("gen_ai.conversation.id", "session.id", "langfuse.session.id"),
+    *(f"traceloop.association.properties.{key}" for key in ("session_id", "conversation_id", "thread_id")),
+    *(f"ai.telemetry.metadata.{key}" for key in ("sessionId", "conversationId", "threadId")),
+)
+USER_KEYS = (
+    *("user.id", "enduser.id", "langfuse.user.id", "gen_ai.user", "llm.user"),
+    *("traceloop.association.properties.user_id", "ai.telemetry.metadata.userId"),
+)
+DIALECTS: tuple[Dialect, ...] = (GenAi(), OpenInference(), OpenLlmetry(), Langfuse(), Vercel())
+READ_ELSEWHERE = ("session.id", "user.id", "enduser.id", "metadata", "tag.tags", "events")
+TECHNICAL = (
+    *("gen_ai.", "llm.", "ai.", "openinference.", "langfuse.", "traceloop.", "logfire.", "input.", "output."),
+    *(f"{scope}{kind}." for scope in ("", "trace.", "session.") for kind in ("annotations", "evaluations")),
+    *(
+        "server.",
+        "http.",
+        "url.",
+        "network.",
+        "code.",
+        "telemetry.",
+        "thread.",
+        "error.",
+        "operation.name",
+    ),
+)
+"""Beginnings of names that a dialect owns or that describe the machine; all other attributes are the user's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFacts:
+    """Conversation, user, tags and metadata of a trace."""
+
+    conversation: str = ""
+    user: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+def role_of(attributes: Attributes) -> SpanRole | None:
+    """What a span is; a dialect that says it is no call is right, for others may only know its model."""
+    roles = [role for role in (dialect.role(attributes) for dialect in DIALECTS) if role is not None]
+    return next((role for role in roles if role != "call"), roles[0] if roles else None)
+
+
+def call_from(span: Span, origin: str) -> tuple[Call, bool]:
+    """The call of a span, and whether its messages are damaged."""
+    dialects = [dialect.exchange(span.attributes) for dialect in DIALECTS]
+    found = merged([*dialects, exchange_from_events(list(events_in(span)))])
+    facts = stated_for_trace(span.attributes)
+    model = first_text(found.model, found.requested_model)
+    call = Call(
+        origin=origin,
+        call_id=span.span_id,
+        model=plain_model(model, found.provider),
+        messages=found.messages,
+        outputs=tuple(answer.text for answer in found.answers),
+        requested_model=plain_model(found.requested_model, found.provider),
+        response_id=found.response_id,
+        trace_id=span.trace_id,
+        conversation=facts.conversation,
+        user=facts.user,
+        time=span.time,
+        flags=flags_from(found.messages, found.answers, error=span.error or found.failed, finish=found.finish_reasons),
+        attributes={**_own(span.attributes), **found.attributes},
+    )
+    return call, found.damaged
+
+
+def with_content(call: Call, content: Exchange) -> Call:
+    """A call with messages and answers that were recorded apart from it."""
+    messages = call.messages or content.messages
+    answers = content.answers if not call.outputs else tuple(map(Answer, call.outputs))
+    flags = flags_from(messages, answers, error="error" in call.flags) | (call.flags - {"no content"})
+    return replace(call, messages=messages, outputs=tuple(answer.text for answer in answers), flags=flags)
+
+
+def stated_for_trace(attributes: Attributes) -> TraceFacts:
+    """What one span says about its whole trace."""
+    return TraceFacts(
+        conversation=first_text(*(attributes.get(key) for key in CONVERSATION_KEYS)),
+        user=first_text(*(attributes.get(key) for key in USER_KEYS)),
+        attributes=trace_attributes(attributes),
+    )
+
+
+def _own(attributes: Attributes) -> Mapping[str, str]:
+    own = [key for key in attributes if key not in READ_ELSEWHERE and not key.startswith(TECHNICAL)]
+    return {name: one for key in own for name, one in flat(key, attributes[key]).items()}

@@ -1,0 +1,64 @@
+"""OpenLLMetry (Traceloop): attributes of its versions before the conventions of OpenTelemetry, and its associations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deconfound.traces.answers import Answer, answers_from
+from deconfound.traces.call import Message
+from deconfound.traces.conversation import messages_from
+from deconfound.traces.field_values import first_text, flat, text
+from deconfound.traces.message_content import decode
+from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
+from deconfound.traces.otlp_lists import listed, listed_in
+
+ASSOCIATIONS = "traceloop.association.properties"
+ROLES_OF_REQUESTS: Mapping[str, SpanRole] = {"chat": "call", "completion": "call"}
+ROLES_OF_KINDS: Mapping[str, SpanRole] = {"workflow": "around", "task": "around", "agent": "around", "tool": "step"}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLlmetry:
+    """Attributes named ``gen_ai.prompt.0.content``, ``llm.request.type`` and ``traceloop.*``."""
+
+    def role(self, attributes: Attributes) -> SpanRole | None:
+        """By the type of the request; the spans of Traceloop's decorators are around calls."""
+        request, kind = text(attributes.get("llm.request.type")), text(attributes.get("traceloop.span.kind"))
+        if request:
+            return ROLES_OF_REQUESTS.get(request, "step")
+        return ROLES_OF_KINDS.get(kind)
+
+    def exchange(self, attributes: Attributes) -> Exchange:
+        """The call; the names of its model are those of OpenTelemetry."""
+        return Exchange(
+            messages=_messages(attributes),
+            answers=_answers(attributes),
+            attributes=flat("metadata", under(attributes, ASSOCIATIONS)),
+        )
+
+
+def _messages(attributes: Attributes) -> tuple[Message, ...]:
+    found = listed(attributes, "gen_ai.prompt") or listed(attributes, "llm.prompts")
+    messages = [_message(one) for one in found]
+    return messages_from(messages) if all(_has_content(one) for one in messages) else ()
+
+
+def _answers(attributes: Attributes) -> tuple[Answer, ...]:
+    found = listed(attributes, "gen_ai.completion") or listed(attributes, "llm.completions")
+    messages = [{**_message(one), "role": "assistant"} for one in found]
+    return answers_from(messages) if messages and all(_has_content(one) for one in messages) else ()
+
+
+def _message(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "role": first_text(value.get("role")) or "user",
+        "content": decode(value.get("content")),  # parts are JSON in a text
+        "tool_calls": listed_in(value, "tool_calls"),
+        "finish_reason": value.get("finish_reason"),
+    }
+
+
+def _has_content(message: Mapping[str, Any]) -> bool:
+    return message["content"] is not None or bool(message["tool_calls"])

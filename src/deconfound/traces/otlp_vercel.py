@@ -1,0 +1,79 @@
+"""The AI SDK of Vercel: attributes named ``ai.*`` beside those of OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deconfound.traces.answers import Answer, answers_from
+from deconfound.traces.call import Message
+from deconfound.traces.conversation import messages_from
+from deconfound.traces.field_values import first_text, flat, items, text
+from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
+
+PART_TYPES = {"tool-call": "tool_call", "tool-result": "tool_result"}
+
+
+@dataclass(frozen=True, slots=True)
+class Vercel:
+    """Only ``doGenerate`` and ``doStream`` are requests to a model; the spans around them repeat their texts."""
+
+    def role(self, attributes: Attributes) -> SpanRole | None:
+        """By the name of the operation, such as ``ai.generateText.doGenerate``."""
+        operation = text(attributes.get("ai.operationId"))
+        if not operation.startswith("ai."):
+            return None
+        if operation.startswith(("ai.embed", "ai.toolCall")):
+            return "step"
+        return "call" if operation.endswith((".doGenerate", ".doStream")) else "around"
+
+    def exchange(self, attributes: Attributes) -> Exchange:
+        """The call."""
+        return Exchange(
+            model=first_text(attributes.get("ai.response.model"), attributes.get("ai.model.id")),
+            requested_model=text(attributes.get("ai.model.id")),
+            provider=text(attributes.get("ai.model.provider")).partition(".")[0],  # such as "openai.chat"
+            response_id=text(attributes.get("ai.response.id")),
+            messages=_messages(attributes),
+            answers=_answers(attributes),
+            finish_reasons=(text(attributes.get("ai.response.finishReason")),),
+            attributes=flat("metadata", under(attributes, "ai.telemetry.metadata")),
+        )
+
+
+def _messages(attributes: Attributes) -> tuple[Message, ...]:
+    return messages_from([_message(one) for one in items(attributes.get("ai.prompt.messages"))])
+
+
+def _answers(attributes: Attributes) -> tuple[Answer, ...]:
+    said = first_text(attributes.get("ai.response.text"), attributes.get("ai.response.object"))
+    calls = [_part(one) for one in items(attributes.get("ai.response.toolCalls"))]
+    spoken = [{"type": "text", "text": said}] if said else []
+    return answers_from({"role": "assistant", "content": [*spoken, *calls]}) if spoken or calls else ()
+
+
+def _message(value: object) -> object:
+    if not isinstance(value, Mapping) or not isinstance(value.get("content"), list):
+        return value
+    return {**value, "content": [_part(part) for part in value["content"]]}
+
+
+def _part(value: object) -> object:
+    """A part with the names of other providers."""
+    if not isinstance(value, Mapping) or "toolName" not in value:
+        return value
+    kind = PART_TYPES.get(text(value.get("type")), "tool_call")
+    if kind == "tool_call":
+        return {"type": kind, "name": value["toolName"], "arguments": _first(value, ("input", "args"))}
+    return {"type": kind, "content": _output(_first(value, ("output", "result")))}
+
+
+def _output(value: object) -> object:
+    """The result of a tool, which newer versions wrap with its type."""
+    wrapped = isinstance(value, Mapping) and set(value) == {"type", "value"}
+    return value["value"] if wrapped and isinstance(value, Mapping) else value
+
+
+def _first(value: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+    return next((value[key] for key in keys if value.get(key) is not None), {})
