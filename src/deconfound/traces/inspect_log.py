@@ -67,11 +67,13 @@ class _Seen:
         """The call; where its epoch occurs a second time, with the next number as its draw."""
         self.samples.add(call.call_id)
         taken = self.draws.setdefault((call.context_id, call.model), set())
-        if call.draw is None or call.draw in taken:
+        draw = call.draw
+        if draw in taken:
             remarks.add("samples repeat the epoch of another run; they are further draws", call.origin)
-            call = replace(call, draw=max(taken, default=-1) + 1)
-        taken.add(call.draw or 0)
-        return call
+        if draw is None or draw in taken:
+            draw = max(taken, default=-1) + 1
+        taken.add(draw)
+        return replace(call, draw=draw)
 
 
 class InspectLog:
