@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
     _write(tables, folder)
-    write_result(conversion_text(tables, traces.remarks.counts))
+    write_result(conversion_text(tables, traces.remarks))
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
     return 0
 

@@ -33,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.traces.trace_import import read_traces
 
     with TemporaryDirectory(prefix="deconfound-") as folder:
-        inventory = take_inventory(read_traces(arguments.paths, Path(folder) / "texts.arrow"))
-    write_result(dump_json(asdict(inventory)) if arguments.json else inventory_text(inventory, arguments.paths))
+        traces = read_traces(arguments.paths, Path(folder) / "texts.arrow")
+        inventory = take_inventory(traces)
+    text = inventory_text(inventory, traces.remarks, arguments.paths)
+    write_result(dump_json(asdict(inventory)) if arguments.json else text)
     return 0

@@ -10,18 +10,20 @@ import pyarrow as pa
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, join_noted_names, pluralize, shell_argument, wrap
 from deconfound.traces.inventory import Inventory
+from deconfound.traces.reader import Remarks
 from deconfound.traces.study_tables import StudyTables
 
+BLANK_LINE = "\n\n"
 MAX_LISTED = 8  # attributes and remarks
 ROUTER_NOTE = "a randomized experiment, if the router drew them at random with fixed weights"
 
 
-def inventory_text(inventory: Inventory, paths: Sequence[str]) -> str:
+def inventory_text(inventory: Inventory, remarks: Remarks, paths: Sequence[str]) -> str:
     """What `deconfound doctor` prints."""
-    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(inventory.remarks)]
-    next_command = f"Next: {_next_command(inventory, paths)}"
+    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(remarks)]
     blocks = ["\n".join(map(escape_line, lines)) for lines in parts if lines]
-    return wrap("\n\n".join([*blocks, next_command])) + "\n"
+    # The command stays on one line, so that it can be copied.
+    return f"{wrap(BLANK_LINE.join(blocks))}{BLANK_LINE}Next: {escape_line(_next_command(inventory, paths))}\n"
 
 
 def _content_lines(inventory: Inventory) -> list[str]:
@@ -52,36 +54,38 @@ def _feed_lines(inventory: Inventory) -> list[str]:
 
 def _log_line(inventory: Inventory) -> str:
     if not inventory.units:
-        return "- log: no, there are no calls by users. Add the traces of ordinary use."
+        return "  - log: no, there are no calls by users. Add the traces of ordinary use."
     if not inventory.has_human_scores:
-        return "- log: yes, but no person's score is in it. Add feedback with --outcomes FILE, or choose a score."
-    return f"- log: yes, {pluralize(inventory.units, 'answer')}."
+        return "  - log: yes, but no person's score is in it. Add feedback with --outcomes FILE, or choose a score."
+    return f"  - log: yes, {pluralize(inventory.units, 'answer')}."
 
 
 def _experiment_line(inventory: Inventory) -> str:
     if inventory.recorded_propensities:
-        return f"- experiment: yes, {pluralize(inventory.recorded_propensities, 'answer')} with a recorded propensity."
+        return (
+            f"  - experiment: yes, {pluralize(inventory.recorded_propensities, 'answer')} with a recorded propensity."
+        )
     if inventory.groups:
         name, models = next(iter(inventory.groups.items()))
-        return f"- experiment: perhaps. The group {escape_name(name)} has {_counts(models)}: {ROUTER_NOTE}."
+        return f"  - experiment: perhaps. The group {escape_name(name)} has {_counts(models)}: {ROUTER_NOTE}."
     if inventory.attributes:
         names = join_names(list(inventory.attributes)[:MAX_LISTED])
         return (
-            "- experiment: not by itself. If an attribute marks randomized calls, name it with --experiment-where "
+            "  - experiment: not by itself. If an attribute marks randomized calls, name it with --experiment-where "
             f"NAME=VALUE ({names}); or add --exposures FILE."
         )
     return (
-        "- experiment: no. Randomize some calls, record their propensity, or add the assignment table of your "
+        "  - experiment: no. Randomize some calls, record their propensity, or add the assignment table of your "
         "experimentation platform with --exposures FILE."
     )
 
 
 def _replay_line(inventory: Inventory) -> str:
     if inventory.can_be_replay:
-        return f"- replay: yes, {_counts(inventory.replayed_models)}."
+        return f"  - replay: yes, {_counts(inventory.replayed_models)}."
     if inventory.replayed_models:
-        return f"- replay: only one model ({_counts(inventory.replayed_models)}); replay every candidate."
-    return "- replay: no. Run every candidate on the contexts of the experiment, for instance by batch files."
+        return f"  - replay: only one model ({_counts(inventory.replayed_models)}); replay every candidate."
+    return "  - replay: no. Run every candidate on the contexts of the experiment, for instance by batch files."
 
 
 def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
@@ -96,7 +100,7 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     return " ".join([*words, "-o study"])
 
 
-def conversion_text(tables: StudyTables, remarks: Mapping[str, int]) -> str:
+def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     """What `deconfound convert` prints: every call accounted for."""
     lines = []
     for name in ("log", "experiment", "replay"):
@@ -154,10 +158,11 @@ def _range_option(tables: StudyTables) -> str:
     return f" --outcome-range {min(pooled.min(), 0.0):g} {pooled.max():g}" if outside else ""
 
 
-def _remark_lines(remarks: Mapping[str, int]) -> list[str]:
-    listed = list(remarks.items())[:MAX_LISTED]
-    rest = [f"{len(remarks) - MAX_LISTED} more kinds of remarks."] if len(remarks) > MAX_LISTED else []
-    return [*(f"{count:,} {what}." for what, count in listed), *rest]
+def _remark_lines(remarks: Remarks) -> list[str]:
+    counts = remarks.counts
+    listed = [f"  - {what}: {counts[what]:,}, first in {remarks.first[what]}" for what in list(counts)[:MAX_LISTED]]
+    rest = [f"  - {len(counts) - MAX_LISTED} other kinds of remarks"] if len(counts) > MAX_LISTED else []
+    return ["Remarks", *listed, *rest] if listed else []
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -34,8 +34,9 @@ class Call:
     """One request to a model and its answers; what the record does not say is empty.
 
     ``model`` is the name of the model that answered, ``requested_model`` the one that was asked for, ``group`` the
-    name under which a router draws one of several models. ``outputs`` has one text per choice. ``context_id`` and
-    ``draw`` are those of a replay or an evaluation. ``attributes`` are tags and metadata, by dotted name.
+    name under which a router draws one of several models. ``outputs`` has one text per choice. ``turn_id`` groups the
+    calls that led to one answer; where it is empty, those of one trace did. ``context_id`` and ``draw`` are those of a
+    replay or an evaluation. ``attributes`` are tags and metadata, by dotted name.
     """
 
     origin: str  # place in the user's files, such as "spans.jsonl line 12"
@@ -47,6 +48,7 @@ class Call:
     group: str = ""
     response_id: str = ""
     trace_id: str = ""
+    turn_id: str = ""
     conversation: str = ""
     user: str = ""
     time: float | None = None  # seconds since 1970

@@ -25,7 +25,18 @@ TEXT_SCHEMA = pa.schema(
     [("context", pa.large_string()), ("messages", pa.large_string()), ("outputs", pa.large_string())]
 )
 COPIED_FIELDS = (
-    *("origin", "call_id", "response_id", "trace_id", "conversation", "user", "model", "requested_model", "group"),
+    *(
+        "origin",
+        "call_id",
+        "response_id",
+        "trace_id",
+        "turn_id",
+        "conversation",
+        "user",
+        "model",
+        "requested_model",
+        "group",
+    ),
     *("time", "context_id", "draw", "propensity", "flags"),
 )
 
@@ -39,6 +50,7 @@ class CallSummary:
     call_id: str
     response_id: str
     trace_id: str
+    turn_id: str
     conversation: str
     user: str
     model: str

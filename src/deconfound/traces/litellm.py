@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, ClassVar
 
 from deconfound.traces.answers import Answer, answers_from
@@ -135,6 +136,7 @@ def _call(payload: _Payload, origin: str) -> Call:
     messages, answers = _messages(payload), _answers(payload)
     group, original = text_of(value.get("model_group")), text_of(metadata.get("original_model_group"))
     session = first_text(value, "session_id") or first_text(metadata, "session_id")
+    trace = first_text(value, "trace_id") or session
     users = (value.get("end_user"), metadata.get("user_api_key_end_user_id"), payload.parameters.get("user"))
     call_ids = (value.get("litellm_call_id"), metadata.get("litellm_call_id"), payload.response_id)
     return Call(
@@ -146,13 +148,22 @@ def _call(payload: _Payload, origin: str) -> Call:
         requested_model=original or group or text_of(value.get("model")),
         group=group,
         response_id=payload.response_id,
-        trace_id=first_text(value, "trace_id") or session,
-        conversation=session,
+        trace_id=trace,
+        turn_id=_turn_id(trace, messages),
+        conversation=session or trace,
         user=next(filter(None, map(text_of, users)), ""),
         time=seconds_of(value.get("startTime")),
         flags=_flags(payload, messages, answers),
         attributes=_attributes(payload),
     )
+
+
+def _turn_id(trace: str, messages: tuple[Message, ...]) -> str:
+    """Calls of one trace that answer the same question: a trace may be a call and its retries, or a whole session."""
+    questions = [message.text for message in messages if message.role == "user"]
+    if not (trace and questions):
+        return ""
+    return f"{trace} {len(questions)} {blake2b(questions[-1].encode(), digest_size=8).hexdigest()}"
 
 
 def _messages(payload: _Payload) -> tuple[Message, ...]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from deconfound.formatting import pluralize
 from deconfound.loading.files import CHUNK_BYTES, file_error
 from deconfound.loading.input_limit import max_input_bytes, require_size
+from deconfound.traces.inspect_log import eval_records
 from deconfound.traces.json_objects import NOT_UTF8, Parsed, objects_in, parse_json, parse_values
 from deconfound.traces.reader import Record, Remarks
 from deconfound.traces.table_rows import csv_records, parquet_records
@@ -45,6 +46,10 @@ def _document_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
             yield from _records_from(file, chain([first], lines), remarks)
         else:
             yield from _value_records(file, remarks)
+
+
+def _archive_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:  # noqa: ARG001
+    return eval_records(file.path)
 
 
 def _value_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
@@ -132,5 +137,6 @@ OPENERS: dict[TraceFormat, Callable[[TraceFile, Remarks], Iterator[Record]]] = {
     "json": _document_records,
     "parquet": parquet_records,
     "csv": csv_records,
+    "eval": _archive_records,
 }
-"""How each format is read. Another one, such as a zip of JSON, needs its extension in ``TRACE_FORMATS`` and a line."""
+"""How each format is read."""

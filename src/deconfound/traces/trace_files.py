@@ -18,7 +18,7 @@ from deconfound.formatting import join_names, quote
 from deconfound.loading.files import CODECS, RENAME_OR_EXPORT, file_error, resolve_file
 from deconfound.traces.reader import Remarks
 
-TraceFormat = Literal["jsonl", "json", "parquet", "csv"]
+TraceFormat = Literal["jsonl", "json", "parquet", "csv", "eval"]
 
 TRACE_FORMATS: dict[str, TraceFormat] = {
     ".jsonl": "jsonl",
@@ -28,8 +28,9 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
     ".pq": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
+    ".eval": "eval",
 }
-READABLE = "Use .jsonl, .ndjson, .json or .csv (each also with .gz or .zst), or .parquet."
+READABLE = "Use .jsonl, .ndjson, .json or .csv (each also with .gz or .zst), .parquet or .eval."
 AS_JSON = "Export the traces as JSON Lines, JSON, CSV or Parquet."
 AS_OTLP_JSON = 'Let the exporter write JSON: in the file exporter of the OpenTelemetry Collector, set "format: json".'
 FOREIGN_EXTENSIONS = {
@@ -175,7 +176,7 @@ def _format_of(path: Path) -> tuple[str | None, TraceFormat | None]:
     extension = path.suffix.lower()
     codec = CODECS.get(extension)
     kind = TRACE_FORMATS.get(Path(path.stem).suffix.lower() if codec else extension)
-    return (None, None) if codec and kind == "parquet" else (codec, kind)
+    return (None, None) if codec and kind in ("parquet", "eval") else (codec, kind)
 
 
 def _refuse_binary(head: bytes, source: str) -> None:

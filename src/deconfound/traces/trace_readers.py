@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from deconfound.traces.arena import Arena
+from deconfound.traces.batch_files import BatchFiles
+from deconfound.traces.inspect_log import InspectLog
 from deconfound.traces.langfuse import Langfuse
+from deconfound.traces.langsmith import LangSmith
 from deconfound.traces.litellm import LiteLlm
+from deconfound.traces.lm_eval import LmEval
+from deconfound.traces.mlflow_traces import Mlflow
+from deconfound.traces.otlp_reader import Otlp
+from deconfound.traces.promptfoo import Promptfoo
 from deconfound.traces.reader import Reader
 
-READERS: tuple[Reader, ...] = (LiteLlm(), Langfuse())
+READERS: tuple[Reader, ...] = (
+    Otlp(),
+    LiteLlm(),
+    Langfuse(),
+    Mlflow(),
+    Promptfoo(),
+    InspectLog(),
+    LmEval(),
+    BatchFiles(),
+    LangSmith(),
+    Arena(),
+)
 """In the order in which they are asked; formats whose records look alike must not both recognize one."""
 
 

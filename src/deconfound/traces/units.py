@@ -1,6 +1,6 @@
 """Which calls are rows of a study: one per answer that a user saw and could judge.
 
-An agent may call models several times before it answers. By default the last call of a trace is the unit, since
+An agent may call models several times before it answers. By default the last call of a turn is the unit, since
 feedback judges what the user saw. The history of a conversation is part of each context, and the conversation is the
 cluster: later turns depend on the answers of earlier ones.
 """
@@ -44,10 +44,10 @@ def choose_units(calls: Sequence[CallSummary], unit: Unit = "turn") -> Units:
             usable.append(row)
     chosen = usable
     if unit != "call":
-        chosen = _last_of_each(calls, usable, "trace_id")
+        chosen = _last_of_each(calls, usable, ("turn_id", "trace_id"))
         left_out[EARLIER_CALL] += len(usable) - len(chosen)
     if unit == "first":
-        first = _first_of_each(calls, chosen, "conversation")
+        first = _first_of_each(calls, chosen, ("conversation",))
         left_out[LATER_TURN] += len(chosen) - len(first)
         chosen = first
     return Units(np.array(sorted(chosen), dtype=np.int64), {key: count for key, count in left_out.items() if count})
@@ -63,17 +63,17 @@ def _why_unusable(call: CallSummary) -> str:
     return NO_OUTPUT if call.n_outputs == 0 else SEVERAL_OUTPUTS if call.n_outputs > 1 else ""
 
 
-def _last_of_each(calls: Sequence[CallSummary], rows: Sequence[int], name: str) -> list[int]:
+def _last_of_each(calls: Sequence[CallSummary], rows: Sequence[int], names: Sequence[str]) -> list[int]:
     last: dict[str, int] = {}
     for row in sorted(rows, key=lambda row: _moment(calls, row)):
-        last[_key(calls[row], row, name)] = row
+        last[_key(calls[row], row, names)] = row
     return list(last.values())
 
 
-def _first_of_each(calls: Sequence[CallSummary], rows: Sequence[int], name: str) -> list[int]:
+def _first_of_each(calls: Sequence[CallSummary], rows: Sequence[int], names: Sequence[str]) -> list[int]:
     first: dict[str, int] = {}
     for row in sorted(rows, key=lambda row: _moment(calls, row)):
-        first.setdefault(_key(calls[row], row, name), row)
+        first.setdefault(_key(calls[row], row, names), row)
     return list(first.values())
 
 
@@ -82,7 +82,7 @@ def _moment(calls: Sequence[CallSummary], row: int) -> tuple[float, int]:
     return (0.0 if time is None else time, row)
 
 
-def _key(call: CallSummary, row: int, name: str) -> str:
-    """The trace or conversation of a call; a call without one stands for itself."""
-    value = getattr(call, name)
+def _key(call: CallSummary, row: int, names: Sequence[str]) -> str:
+    """The turn, trace or conversation of a call; a call without one stands for itself."""
+    value = next((value for name in names if (value := getattr(call, name))), "")
     return f"{call.reader}\0{value}" if value else f"\0{row}"
