@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.escaping import escape_line, escape_name
-from deconfound.formatting import join_names, join_noted_names, pluralize, shell_argument, wrap
+from deconfound.formatting import join_names, join_noted_names, pluralize, quote, shell_argument, wrap
 from deconfound.traces.inventory import Inventory
 from deconfound.traces.reader import Remarks
 from deconfound.traces.study_tables import StudyTables
@@ -45,6 +45,9 @@ def _content_lines(inventory: Inventory) -> list[str]:
     if inventory.scores:
         scores = join_noted_names((each.name, f" ({each.author}, {each.count:,})") for each in inventory.scores)
         lines.append(f"Scores: {scores}.")
+    for name, key in inventory.feedback.items():
+        rows = f"{key.matched:,} of {pluralize(key.rows, 'row')} have the id of a {key.target}"
+        lines.append(f"Feedback: {name}, where {rows} in column {quote(key.column)}.")
     return lines
 
 
@@ -55,7 +58,7 @@ def _feed_lines(inventory: Inventory) -> list[str]:
 def _log_line(inventory: Inventory) -> str:
     if not inventory.units:
         return "  - log: no, there are no calls by users. Add the traces of ordinary use."
-    if not inventory.has_human_scores:
+    if not (inventory.has_human_scores or inventory.feedback):
         return "  - log: yes, but no person's score is in it. Add feedback with --outcomes FILE, or choose a score."
     return f"  - log: yes, {pluralize(inventory.units, 'answer')}."
 
@@ -89,8 +92,11 @@ def _replay_line(inventory: Inventory) -> str:
 
 
 def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
-    words = ["deconfound convert", *map(shell_argument, paths)]
-    if inventory.units and not inventory.has_human_scores:
+    traces = [path for path in paths if path not in inventory.feedback]
+    words = ["deconfound convert", *map(shell_argument, traces)]
+    if inventory.feedback:
+        words.append(f"--outcomes {shell_argument(next(iter(inventory.feedback)))}")
+    elif inventory.units and not inventory.has_human_scores:
         words.append("--outcomes FILE")
     if inventory.groups and not inventory.recorded_propensities:
         models = next(iter(inventory.groups.values()))

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray
+from deconfound.errors import UsageError
+from deconfound.formatting import join_names
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposures import ExposureTable, join_exposures, models_by_variant
@@ -61,8 +63,7 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
         randomized &= np.array([each is not None for each in joined.exposure], dtype=bool)
         switched = joined.switched_units
     elif not rule.where:
-        by_router = np.array([bool(call.group) for call in calls], dtype=bool) if rule.propensity else randomized
-        randomized &= by_router & (bool(rule.propensity) | ~np.isnan(propensity))
+        randomized &= _drawn_by_router(calls) if rule.propensity else ~np.isnan(propensity)
     randomized &= np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
     if rule.propensity:
         propensity = np.array([rule.propensity.get(call.model, np.nan) for call in calls])
@@ -70,6 +71,21 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     excluded = randomized & np.array([bool(reason) for reason in reasons], dtype=bool)
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
     return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), switched)
+
+
+def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
+    """Calls of the one group in which several models answered; with several such groups the user is asked."""
+    models: dict[str, set[str]] = {}
+    for call in calls:
+        models.setdefault(call.group, set()).add(call.model)
+    groups = sorted(name for name, answered in models.items() if name and len(answered) > 1)
+    if len(groups) != 1:
+        found = f"there are several: {join_names(groups)}" if groups else "there is none"
+        raise UsageError(
+            f"--propensity: the randomized calls are those of a router's group with several models, and {found}. "
+            "Name them with --experiment-where, such as --experiment-where group=chat."
+        )
+    return np.array([call.group == groups[0] for call in calls], dtype=bool)
 
 
 def _why_excluded(call: CallSummary, drawn: str | None, rule: ExperimentRule) -> str:

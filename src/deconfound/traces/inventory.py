@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from deconfound.errors import DataError, UsageError
+from deconfound.escaping import readable_path
 from deconfound.traces.call_table import CallSummary, distinct
+from deconfound.traces.feedback_table import FeedbackKey, read_feedback
 from deconfound.traces.study_tables import REPLAY_READERS
 from deconfound.traces.trace_import import Traces
 from deconfound.traces.units import Unit, choose_units
@@ -43,6 +47,7 @@ class Inventory:
     attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
     replayed_models: dict[str, int]
     replayed_contexts: int
+    feedback: dict[str, FeedbackKey]  # tables among the files that judge these calls
     remarks: dict[str, int]
 
     @property
@@ -79,8 +84,18 @@ def take_inventory(traces: Traces, unit: Unit = "turn") -> Inventory:
         attributes=_marking_attributes(chosen),
         replayed_models=distinct(replayed, "model"),
         replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
+        feedback=_feedback_tables(traces),
         remarks=traces.remarks.counts,
     )
+
+
+def _feedback_tables(traces: Traces) -> dict[str, FeedbackKey]:
+    """Files in no trace format that have ids of these calls."""
+    found = {}
+    for path in traces.others:
+        with suppress(DataError, UsageError):
+            found[readable_path(path)] = read_feedback(path, traces.table.calls).key
+    return found
 
 
 def _requested_names(calls: Sequence[CallSummary]) -> dict[str, tuple[str, ...]]:

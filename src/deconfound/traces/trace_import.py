@@ -26,6 +26,7 @@ class Traces:
 
     table: CallTable
     files: dict[str, list[str]]  # by reader
+    others: tuple[Path, ...]  # in no known format
     remarks: Remarks
 
 
@@ -40,7 +41,9 @@ def read_traces(paths: Iterable[str | Path], texts: Path) -> Traces:
     table = collect_calls(items, texts)
     for reader, _ in by_reader:
         _require_content(reader, table)
-    return Traces(table, {reader.name: [file.source for file in files] for reader, files in by_reader}, remarks)
+    names = {reader.name: [file.source for file in files] for reader, files in by_reader}
+    read = {file.path for _, files in by_reader for file in files}
+    return Traces(table, names, tuple(file.path for file in found if file.path not in read), remarks)
 
 
 def _group_by_reader(files: Sequence[TraceFile], remarks: Remarks) -> list[tuple[Reader, list[TraceFile]]]:
