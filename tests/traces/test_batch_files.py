@@ -117,6 +117,7 @@ def test_an_output_file_alone_has_no_content_and_an_input_file_alone_no_answers(
         ({"response": None, "error": {"code": "batch_cancelled"}}, "requests were canceled"),
         ({"response": {"status_code": 429, "body": {"error": {"message": "x"}}}, "error": None}, "requests failed"),
         ({"response": {"status_code": 500, "body": CHAT}, "error": {"code": "x"}}, "requests failed"),
+        ({"response": "x"}, "requests failed"),
         ({"result": {"type": "expired"}}, "requests expired before they were answered"),
         ({"result": {"type": "canceled"}}, "requests were canceled"),
         ({"result": {"type": "errored", "error": {"type": "error"}}}, "requests failed"),
@@ -220,7 +221,7 @@ def test_embeddings_are_internal():
     for lines in ([request, answer], [answer]):
         (call,) = read(BatchFiles(), from_values(*lines))[0]
         assert "internal" in call.flags
-        assert call.outputs == ()
+        assert (call.outputs, call.messages) == ((), ())
 
 
 def test_lines_of_another_kind_are_counted():

@@ -102,6 +102,12 @@ def test_members_that_overlap_are_refused():
         open_members(archive(*parts), NAME).read("a")
 
 
+def test_a_member_without_its_own_header_is_refused():
+    data = archive(("a", TEXT, len(TEXT), CRC, 0)).getvalue()
+    with pytest.raises(DataError, match="not where the directory says"):
+        open_members(io.BytesIO(b"XX" + data[2:]), NAME).read("a")
+
+
 def test_members_outside_the_file_are_refused():
     for offset in (10**6, 2**32 - 2):
         with pytest.raises(DataError, match="outside"):

@@ -29,11 +29,8 @@ from deconfound.traces.record_values import (
 )
 from deconfound.traces.zip_members import DAMAGED, ZipMembers, open_members
 
-HEADERS = (
-    "header.json",
-    "_journal/start.json",
-    "start.json",
-)  # the last two: of a run that did not finish, and of 2024
+HEADERS = ("header.json", "_journal/start.json", "start.json")
+"""Where the header stands; the last two are those of a run that did not finish and of the first version."""
 HEADER_KEYS = ("version", "status", "tags")
 EVAL_KEYS = ("eval_id", "task", "model", "created")
 SAMPLE_KEYS = (

@@ -28,7 +28,7 @@ def scores_of_sample(scores: object, call: Call, remarks: Remarks) -> Iterator[S
         author: Author = _author(scorer, score) if editor is None else "unknown"
         for name, value in _values(scorer, score.get("value")):
             grade = GRADES.get(value, value) if isinstance(value, str) else score_from(value)
-            if grade is None or isinstance(value, list):
+            if grade is None:
                 remarks.add("scores are lists" if isinstance(value, list) else "scores have no value", call.origin)
                 continue
             yield Score(call.origin, name, grade, author, "call", call.call_id, editor or "", call.time)
