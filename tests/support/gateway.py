@@ -1,4 +1,4 @@
-"""A team with a LiteLLM gateway: direct use that favors the worse model, a weighted router, feedback, a batch replay."""
+"""A team with a LiteLLM gateway: direct use that favors the worse model, a weighted router, feedback and a replay."""
 
 from __future__ import annotations
 

@@ -100,6 +100,10 @@ def test_responses_of_every_shape_have_the_same_answer(shape, encodings):
     assert answers_from(value) == (Answer(ANSWER),)
 
 
+def test_a_refusal_is_what_the_model_said():
+    assert answers_from({"role": "assistant", "content": None, "refusal": "I cannot."}) == (Answer("I cannot."),)
+
+
 def test_every_choice_is_an_answer():
     choices = [{"message": {"content": "a"}}, {"message": {"content": "b"}, "finish_reason": "length"}]
     assert answers_from({"choices": choices}) == (Answer("a"), Answer("b", truncated=True))
@@ -111,7 +115,7 @@ def test_every_choice_is_an_answer():
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [{"function": {"name": "find", "arguments": '{"b":1, "a":2}'}}],
+            "tool_calls": [{"type": "function", "function": {"name": "find", "arguments": '{"b":1, "a":2}'}}],
         },
         {"role": "assistant", "parts": [{"type": "tool_call", "name": "find", "arguments": {"b": 1, "a": 2}}]},
         {
@@ -124,6 +128,7 @@ def test_every_choice_is_an_answer():
                 {"content": {"role": "model", "parts": [{"functionCall": {"name": "find", "args": {"a": 2, "b": 1}}}]}}
             ]
         },
+        {"role": "assistant", "tool_calls": [{"function": "find", "arguments": {"a": 2, "b": 1}}]},
     ],
 )
 def test_an_answer_that_only_calls_tools_says_so(value):

@@ -100,14 +100,23 @@ def test_the_sample_has_its_six_calls():
         group="chat",
         response_id="chatcmpl-562568c6-0dbe-4b8b-9c41-49b5e8344cbf",
         trace_id="s1",
+        turn_id=calls[5].turn_id,
+        conversation="s1",
         user="u1",
         time=1794835458.677491,
         attributes={"call_type": "acompletion", "custom_llm_provider": "openai", "model_id": MINI, "tag.exp": "true"},
     )
 
 
+def test_calls_of_one_session_that_ask_different_questions_are_different_turns():
+    other = {**PAYLOAD, "messages": [{"role": "user", "content": "Where is my refund?"}]}
+    assert read_one(PAYLOAD).turn_id == read_one(dict(PAYLOAD)).turn_id != read_one(other).turn_id
+    assert read_one({**PAYLOAD, "trace_id": ""}).turn_id == ""
+
+
 def test_a_payload_is_a_call():
-    assert read_one(PAYLOAD) == Call(
+    call = read_one(PAYLOAD)
+    assert call == Call(
         origin="r1",
         call_id="7d",
         model="cedar-2",
@@ -117,6 +126,8 @@ def test_a_payload_is_a_call():
         group="chat",
         response_id="cc-41",
         trace_id="t-9",
+        turn_id=call.turn_id,
+        conversation="t-9",
         user="u-3",
         time=1790000000.12,
         attributes={

@@ -25,7 +25,7 @@ def folder(tmp_path):
         ".hidden/x.jsonl",
         ".y.jsonl",
         "notes.txt",
-        "z.eval",
+        "z.bin",
     ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -78,7 +78,7 @@ def test_a_link_to_a_folder_is_not_followed(folder):
     [
         ("missing.jsonl", "no such file"),
         ("notes.txt", "unsupported file extension"),
-        ("z.eval", "unsupported file extension"),
+        ("z.bin", "unsupported file extension"),
         ("x.parquet.gz", "unsupported file extension"),
         ("spans.pb", "OTLP in protobuf.*format: json"),
         ("s.xlsx", "Excel.*CSV"),

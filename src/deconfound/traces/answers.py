@@ -90,12 +90,13 @@ def _answers_inside(choice: Mapping[str, Any], message: Mapping[str, Any], depth
 
 
 def _answer_from_message(value: Mapping[str, Any], depth: int) -> Answer:
-    body = value["parts"] if value.get("parts") is not None else value.get("content")
+    spoken = (value.get(key) for key in ("parts", "content", "refusal"))
+    body = next((each for each in spoken if each is not None), None)
     parts = body if isinstance(body, list) else [body] if body is not None else []
     calls = tool_calls(value)
     if not parts and not calls:
         return Answer(str(value.get("text") or ""), truncated=_is_truncated(value))
-    marked = [*parts, *({"type": "tool_call", **call} for call in calls)]
+    marked = [*parts, *({**call, "type": "tool_call"} for call in calls)]
     return _answer_from_parts(marked, depth, truncated=_is_truncated(value))
 
 

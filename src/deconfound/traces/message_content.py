@@ -154,7 +154,9 @@ def _call_text(call: Mapping[str, Any]) -> str:
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):  # arguments that a model wrote wrongly stay as they are
             given = json.loads(given)
-    return f"{function.get('name') or 'tool'}({canonical_json(given)})"
+    named = (function.get("name"), function.get("function"))
+    name = next((each for each in named if isinstance(each, str) and each), "tool")
+    return f"{name}({canonical_json(given)})"
 
 
 def _result_text(part: Mapping[str, Any], depth: int) -> str:

@@ -1,0 +1,107 @@
+"""Assignment tables turn calls into an experiment: who was exposed to what, since when, with which probability."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from deconfound.errors import DataError, UsageError
+from deconfound.traces.call import Call, Message
+from deconfound.traces.call_table import CallSummary
+from deconfound.traces.experiment_rows import OTHER_MODEL, ExperimentRule, find_experiment
+from deconfound.traces.exposures import read_exposures
+
+GROWTHBOOK = {
+    "user_id": ["u1", "u2", "u3", "u4", "u4"],
+    "timestamp": ["2026-10-02T08:00:00Z"] * 5,
+    "experiment_id": ["model-test"] * 5,
+    "variation_id": [0, 1, 1, 0, 1],
+    "variation_weights": ["[0.75, 0.25]"] * 5,
+}
+VARIANTS = {"0": "ant", "1": "bee"}
+START = 1_790_928_000.0  # 2026-10-02T08:00:00Z
+
+
+def call(user, model, time=START + 60, **fields):
+    full = Call("o", f"c{user}", model, (Message("user", "q"),), ("a",), user=user, time=time, **fields)
+    return CallSummary.from_call("r", full)
+
+
+def experiment(calls, table=GROWTHBOOK, variants=VARIANTS):
+    return find_experiment(calls, ExperimentRule(exposures=read_exposures(pa.table(table)), variants=variants))
+
+
+def test_exposed_users_are_randomized_with_the_recorded_weights():
+    rows = experiment([call("u1", "ant"), call("u2", "bee"), call("u9", "ant")])
+    assert rows.randomized.tolist() == [True, True, False]
+    assert rows.propensity[:2].tolist() == [0.75, 0.25]
+
+
+def test_calls_before_the_exposure_are_ordinary_use():
+    rows = experiment([call("u1", "ant", START - 1), call("u1", "ant", START), call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, True, True]
+
+
+def test_units_with_two_variants_are_left_out_and_counted():
+    rows = experiment([call("u4", "ant"), call("u1", "ant"), call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, True, True]
+    assert rows.switched_units == 1
+
+
+def test_a_call_that_another_model_answered_is_neither_experiment_nor_log():
+    rows = experiment([call("u1", "bee"), call("u1", "ant"), call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, True, True]
+    assert rows.excluded.tolist() == [True, False, False]
+    assert rows.reasons == {OTHER_MODEL: 1}
+
+
+def test_variants_that_are_no_models_are_asked_for():
+    with pytest.raises(UsageError, match=r"which model does the variant .0. stand for"):
+        experiment([call("u1", "ant"), call("u2", "bee")], variants={})
+
+
+def test_of_several_experiments_one_must_be_named():
+    table = pa.table({"user_id": ["a", "b"], "variant": ["x", "y"], "experiment_id": ["one", "two"]})
+    with pytest.raises(UsageError, match="--exposure-name: one, two"):
+        read_exposures(table)
+    assert [each.unit for each in read_exposures(table, "two").exposures] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "unit", "variant"),
+    [
+        ({"unit_id": ["u"], "experiment_group": ["test"], "first_exposure_utc": ["2026-10-02 08:00:00"]}, "u", "test"),
+        ({"context_key": ["u"], "variation_value": ["test"], "flag_key": ["f"]}, "u", "test"),
+        (
+            {"subject": ["u"], "variation": ["test"], "timestamp": ["2026-10-02T08:00:00Z"], "experiment": ["f"]},
+            "u",
+            "test",
+        ),
+        ({"distinct_id": ["u"], "variant": ["test"], "timestamp": ["2026-10-02T08:00:00Z"]}, "u", "test"),
+        ({"subject": ["u"], "action": ["test"], "actionProbability": [0.4]}, "u", "test"),
+        ({"User ID": ["u"], "Variant": ["test"]}, "u", "test"),
+    ],
+)
+def test_tables_of_the_platforms_are_understood(columns, unit, variant):
+    (exposure,) = read_exposures(pa.table(columns)).exposures
+    assert (exposure.unit, exposure.variant) == (unit, variant)
+    assert exposure.propensity == columns.get("actionProbability", [None])[0]
+
+
+def test_a_table_without_units_or_variants_is_refused():
+    with pytest.raises(DataError, match="variation_id"):
+        read_exposures(pa.table({"user_id": ["a"], "x": ["y"]}))
+
+
+def test_router_groups_with_declared_propensities():
+    calls = [call("a", "ant", group="chat"), call("b", "bee", group="chat"), call("c", "ant", group="ant")]
+    rows = find_experiment(calls, ExperimentRule(propensity={"ant": 0.8, "bee": 0.2}))
+    assert rows.randomized.tolist() == [True, True, False]
+    assert rows.propensity[:2].tolist() == [0.8, 0.2]
+    with pytest.raises(UsageError, match="there is none"):
+        find_experiment(calls[2:], ExperimentRule(propensity={"ant": 0.8, "bee": 0.2}))
+
+
+def test_recorded_propensities_make_an_experiment_by_themselves():
+    rows = find_experiment([call("a", "ant", propensity=0.3), call("b", "ant")], ExperimentRule())
+    assert rows.randomized.tolist() == [True, False]

@@ -1,0 +1,73 @@
+"""Which calls become rows: the last of a turn, all, or the first turn of a conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deconfound.traces.call import Call, Message
+from deconfound.traces.call_table import collect_calls
+from deconfound.traces.units import EARLIER_CALL, LATER_TURN, choose_units
+
+
+def call(number, **fields):
+    return Call(f"f line {number}", f"c{number}", "ant", (Message("user", f"q{number}"),), ("a",), **fields)
+
+
+def units_of(tmp_path: Path, calls, unit="turn"):
+    table = collect_calls((("LiteLLM", each) for each in calls), tmp_path / "texts.arrow")
+    chosen = choose_units(table.calls, unit)
+    return [table.calls[row].call_id for row in chosen.rows], chosen.left_out
+
+
+AGENT = [
+    call(1, trace_id="t1", conversation="s", time=1.0, flags=frozenset({"tool call"})),
+    call(2, trace_id="t1", conversation="s", time=2.0),
+    call(3, trace_id="t1", conversation="s", time=3.0),
+    call(4, trace_id="t2", conversation="s", time=4.0),
+    call(5, trace_id="t3", conversation="other", time=0.5),
+    call(6, time=9.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [("turn", ["c3", "c4", "c5", "c6"]), ("call", ["c2", "c3", "c4", "c5", "c6"]), ("first", ["c3", "c5", "c6"])],
+)
+def test_units(tmp_path, unit, expected):
+    assert units_of(tmp_path, AGENT, unit)[0] == expected
+
+
+def test_every_call_is_a_unit_or_counted(tmp_path):
+    for unit in ("turn", "call", "first"):
+        chosen, left_out = units_of(tmp_path, AGENT, unit)
+        assert len(chosen) + sum(left_out.values()) == len(AGENT)
+    assert left_out == {"tool call": 1, EARLIER_CALL: 1, LATER_TURN: 1}
+
+
+def test_the_order_of_the_file_does_not_decide_which_call_is_last(tmp_path):
+    assert sorted(units_of(tmp_path, AGENT[::-1])[0]) == ["c3", "c4", "c5", "c6"]
+
+
+def test_turns_of_one_trace_are_separate_where_the_reader_says_so(tmp_path):
+    calls = [call(1, trace_id="t", turn_id="t 1"), call(2, trace_id="t", turn_id="t 2")]
+    assert units_of(tmp_path, calls)[0] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("flag", ["error", "internal", "no content", "tool call"])
+def test_unusable_calls_are_counted_by_reason(tmp_path, flag):
+    assert units_of(tmp_path, [call(1, flags=frozenset({flag}))]) == ([], {flag: 1})
+
+
+def test_a_call_with_several_outputs_is_no_unit(tmp_path):
+    several = Call("f line 1", "c1", "ant", (Message("user", "q"),), ("a", "b"))
+    assert units_of(tmp_path, [several]) == ([], {"several outputs": 1})
+
+
+def test_texts_come_back_from_the_file_in_the_order_of_the_calls(tmp_path, monkeypatch):
+    monkeypatch.setattr("deconfound.traces.call_table.BATCH_CALLS", 7)
+    calls = [call(number) for number in range(50)]
+    table = collect_calls((("r", each) for each in calls), tmp_path / "texts.arrow")
+    rows = choose_units(table.calls).rows[::3]
+    assert table.read_texts(rows)["context"].to_pylist() == [f"q{number}" for number in range(0, 50, 3)]
