@@ -143,18 +143,18 @@ def _require(columns: Mapping[str, str], names: Sequence[str], raw: RawTable) ->
     return found
 
 
-def _rows_of_experiment(raw: RawTable, column: str | None, wanted: str | None) -> list[int]:
+def _rows_of_experiment(raw: RawTable, column: str | None, requested: str | None) -> list[int]:
     if column is None:
         return list(range(raw.arrow.num_rows))
     names = _texts(raw, column)
     different = sorted(set(names))
-    if wanted is None and len(different) > 1:
+    if requested is None and len(different) > 1:
         raise UsageError(
             f"{raw.source} has several experiments; choose one with --exposure-name: {join_names(different)}."
         )
-    if wanted is not None and wanted not in different:
-        raise UsageError(f"{raw.source} has no experiment {quote(wanted)}; it has {join_names(different)}.")
-    return [row for row, name in enumerate(names) if wanted is None or name == wanted]
+    if requested is not None and requested not in different:
+        raise UsageError(f"{raw.source} has no experiment {quote(requested)}; it has {join_names(different)}.")
+    return [row for row, name in enumerate(names) if requested is None or name == requested]
 
 
 def _texts(raw: RawTable, column: str) -> list[str]:

@@ -75,11 +75,11 @@ def read_feedback(source: TableLike, calls: Sequence[CallSummary], key: str | No
     return Feedback(raw.source, found, tuple(_scores(raw, found, value, columns)))
 
 
-def _find_key(raw: RawTable, calls: Sequence[CallSummary], wanted: str | None) -> FeedbackKey:
-    if wanted is not None and wanted not in raw.arrow.column_names:
-        raise UsageError(f"{raw.source} has no column {quote(wanted)}; it has {join_names(raw.arrow.column_names)}.")
+def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None) -> FeedbackKey:
+    if requested is not None and requested not in raw.arrow.column_names:
+        raise UsageError(f"{raw.source} has no column {quote(requested)}; it has {join_names(raw.arrow.column_names)}.")
     ids = {target: {getattr(call, name) for call in calls} - {""} for target, name in FIELDS.items()}
-    names = [wanted] if wanted is not None else raw.arrow.column_names
+    names = [requested] if requested is not None else raw.arrow.column_names
     candidates = [
         FeedbackKey(name, target, sum(text in known for text in _texts(raw, name)), raw.arrow.num_rows)
         for name in names

@@ -82,12 +82,12 @@ def join_scores(
     return JoinedScores(values, authors, unmatched, not_units, unknown)
 
 
-def choose_outcome(joined: JoinedScores, wanted: str | None) -> str | None:
+def choose_outcome(joined: JoinedScores, requested: str | None) -> str | None:
     """The name of the score that is the outcome; None without scores. In doubt the user is asked."""
-    if wanted is not None:
-        if wanted not in joined.values:
-            raise UsageError(f"--outcome: there is no score {quote(wanted)}; there are {join_names(joined.values)}.")
-        return wanted
+    if requested is not None:
+        if requested not in joined.values:
+            raise UsageError(f"--outcome: there is no score {quote(requested)}; there are {join_names(joined.values)}.")
+        return requested
     candidates = [name for name, author in joined.authors.items() if author in OUTCOME_AUTHORS]
     human = [name for name in candidates if joined.authors[name] == "human"]
     chosen = human or candidates
