@@ -11,7 +11,7 @@ from traceback import extract_tb
 from typing import NoReturn
 
 from deconfound import __version__
-from deconfound.cli import bench, check, convert, demo, doctor, evaluate, plan, recommend
+from deconfound.cli import bench, check, convert_traces, demo, doctor, evaluate, plan, recommend
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
 from deconfound.cli.terminal import write_message
@@ -90,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (demo, doctor, convert, evaluate, check, recommend, plan, bench):
+    for command in (demo, doctor, convert_traces, evaluate, check, recommend, plan, bench):
         command.add_command(commands)
     return parser
 
