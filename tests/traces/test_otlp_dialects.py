@@ -220,6 +220,24 @@ def test_events_without_text_are_no_content():
     assert (call.messages, call.outputs, call.flags) == ((), (), {"no content"})
 
 
+def test_a_conversation_without_the_text_of_the_user_is_no_content():
+    """Calls of tools are recorded in any case, and would look like the whole conversation."""
+    events = [
+        event_of("gen_ai.user.message", {}, None),
+        event_of("gen_ai.assistant.message", {}, {"tool_calls": [{"function": {"name": "find"}}]}),
+        event_of("gen_ai.choice", {}, {"message": {"content": ANSWER}}),
+    ]
+    call = only_call({"gen_ai.operation.name": "chat", **MODELS}, logs_document(*events))
+    assert (call.messages, call.flags) == ((), {"no content"})
+
+
+def test_the_copy_of_a_span_that_has_content_counts():
+    bare, complete = span_of({"gen_ai.operation.name": "chat", **MODELS}), span_of(GENAI)
+    for spans in ([bare, complete], [complete, bare]):
+        calls, _, _ = read_all(Otlp(), [spans_document(*spans)])
+        assert [call.messages for call in calls] == [EXPECTED]
+
+
 def test_redacted_text_is_no_content():
     hidden = {**OPENINFERENCE, "llm.input_messages.1.message.content": "__REDACTED__"}
     assert only_call(hidden).flags == {"no content"}
@@ -412,6 +430,14 @@ def test_a_span_without_content_takes_that_of_its_details():
         calls, _, _ = read_all(Otlp(), values)
         assert [(call.messages, call.outputs, call.flags) for call in calls] == [(EXPECTED, (ANSWER,), frozenset())]
         assert calls[0].attributes == {"app.arm": "exp"}
+
+
+def test_flags_of_details_hold_for_their_span():
+    bare = span_of({"gen_ai.operation.name": "chat", **MODELS})
+    said = [{"role": "assistant", "parts": [{"type": "tool_call", "name": "find", "arguments": {}}]}]
+    details = event_of("gen_ai.client.inference.operation.details", {**GENAI, "gen_ai.output.messages": said})
+    calls, _, _ = read_all(Otlp(), [spans_document(bare), logs_document(details)])
+    assert (calls[0].outputs, calls[0].flags) == (("find({})",), {"tool call"})
 
 
 def test_spans_without_ids_and_other_records_are_remarked():

@@ -51,7 +51,7 @@ class Dialect(Protocol):
 
 
 def merged(exchanges: Iterable[Exchange]) -> Exchange:
-    """One exchange of several dialects on the same span: each field is that of the first one that has it."""
+    """One exchange of several dialects on the same span: texts and names are those of the first one that has them."""
     found = Exchange()
     for one in exchanges:
         found = Exchange(
@@ -61,7 +61,7 @@ def merged(exchanges: Iterable[Exchange]) -> Exchange:
             response_id=found.response_id or one.response_id,
             messages=found.messages or one.messages,
             answers=found.answers or one.answers,
-            finish_reasons=found.finish_reasons or one.finish_reasons,
+            finish_reasons=(*found.finish_reasons, *one.finish_reasons),
             attributes={**one.attributes, **found.attributes},
             failed=found.failed or one.failed,
             damaged=found.damaged or one.damaged,

@@ -66,14 +66,12 @@ def judges_nothing(span: Span, role: SpanRole | None) -> bool:
 
 
 def _annotations(span: Span) -> Iterator[Judgement]:
-    """Each result once, though a producer may write it under both of its names."""
-    seen: set[Judgement] = set()
+    """The results of a span; a producer may write one of them under both names."""
     for start, scope in SCOPES.items():
         for plural, singular in ANNOTATIONS:
             for one in listed(span.attributes, f"{start}{plural}"):
                 found = _annotation(one.get(singular), span, scope)
-                if found is not None and found not in seen:
-                    seen.add(found)
+                if found is not None:
                     yield found
 
 
