@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from deconfound.traces.answers import Answer
 from deconfound.traces.call import Message
@@ -40,6 +40,9 @@ class Exchange:
 
 class Dialect(Protocol):
     """A family of instrumentations."""
+
+    prefixes: ClassVar[tuple[str, ...]]
+    """Beginnings of the names of its attributes; a span without any of them is not asked about this dialect."""
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """What a span is; nothing if its attributes are of another dialect."""
