@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from deconfound.traces.field_values import finite, first_text, seconds_from_nanoseconds, text
@@ -151,6 +152,9 @@ def _objects(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 def _get(value: Mapping[str, Any], key: str) -> object:
     """The value of a key in camelCase or in snake_case."""
-    if key in value:
-        return value[key]
-    return value.get("".join(f"_{one.lower()}" if one.isupper() else one for one in key))
+    return value[key] if key in value else value.get(_snake_case(key))
+
+
+@cache
+def _snake_case(key: str) -> str:
+    return "".join(f"_{one.lower()}" if one.isupper() else one for one in key)

@@ -58,13 +58,13 @@ class TraceFacts:
 
 def role_of(attributes: Attributes) -> SpanRole | None:
     """What a span is; a dialect that says it is no call is right, for others may only know its model."""
-    roles = [role for role in (dialect.role(attributes) for dialect in DIALECTS) if role is not None]
+    roles = [role for role in (dialect.role(attributes) for dialect in _dialects(attributes)) if role is not None]
     return next((role for role in roles if role != "call"), roles[0] if roles else None)
 
 
 def call_from(span: Span, origin: str) -> tuple[Call, bool]:
     """The call of a span, and whether its messages are damaged."""
-    dialects = [dialect.exchange(span.attributes) for dialect in DIALECTS]
+    dialects = [dialect.exchange(span.attributes) for dialect in _dialects(span.attributes)]
     found = merged([*dialects, exchange_from_events(list(events_in(span)))])
     facts = stated_for_trace(span.attributes)
     model = first_text(found.model, found.requested_model)
@@ -101,6 +101,10 @@ def stated_for_trace(attributes: Attributes) -> TraceFacts:
         user=first_text(*(attributes.get(key) for key in USER_KEYS)),
         attributes=trace_attributes(attributes),
     )
+
+
+def _dialects(attributes: Attributes) -> list[Dialect]:
+    return [dialect for dialect in DIALECTS if any(key.startswith(dialect.prefixes) for key in attributes)]
 
 
 def _own(attributes: Attributes) -> Mapping[str, str]:

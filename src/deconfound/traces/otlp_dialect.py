@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from deconfound.traces.answers import Answer
 from deconfound.traces.call import Message
@@ -41,6 +41,9 @@ class Exchange:
 class Dialect(Protocol):
     """A family of instrumentations."""
 
+    prefixes: ClassVar[tuple[str, ...]]
+    """Beginnings of the names of its attributes; a span without any of them is not asked about this dialect."""
+
     def role(self, attributes: Attributes) -> SpanRole | None:
         """What a span is; nothing if its attributes are of another dialect."""
         ...
@@ -51,7 +54,7 @@ class Dialect(Protocol):
 
 
 def merged(exchanges: Iterable[Exchange]) -> Exchange:
-    """One exchange of several dialects on the same span: each field is that of the first one that has it."""
+    """One exchange of several dialects on the same span: texts and names are those of the first one that has them."""
     found = Exchange()
     for one in exchanges:
         found = Exchange(
@@ -61,7 +64,7 @@ def merged(exchanges: Iterable[Exchange]) -> Exchange:
             response_id=found.response_id or one.response_id,
             messages=found.messages or one.messages,
             answers=found.answers or one.answers,
-            finish_reasons=found.finish_reasons or one.finish_reasons,
+            finish_reasons=(*found.finish_reasons, *one.finish_reasons),
             attributes={**one.attributes, **found.attributes},
             failed=found.failed or one.failed,
             damaged=found.damaged or one.damaged,

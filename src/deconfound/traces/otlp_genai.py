@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deconfound.traces.answers import answers_from
 from deconfound.traces.conversation import messages_from
@@ -20,6 +20,8 @@ SIGNS_OF_A_CALL = ("gen_ai.output.messages", "gen_ai.response.id", "gen_ai.respo
 @dataclass(frozen=True, slots=True)
 class GenAi:
     """Attributes named ``gen_ai.*``."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ("gen_ai.",)
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the operation, which older instrumentations leave out."""

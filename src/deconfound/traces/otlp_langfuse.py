@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from deconfound.traces.answers import answers_from
 from deconfound.traces.conversation import messages_from
@@ -34,6 +35,8 @@ NAMED = {
 class Langfuse:
     """Attributes named ``langfuse.*``."""
 
+    prefixes: ClassVar[tuple[str, ...]] = ("langfuse.",)
+
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the type of the observation."""
         return ROLES_OF_TYPES.get(text(attributes.get("langfuse.observation.type")).lower())
@@ -51,6 +54,8 @@ class Langfuse:
 
 def trace_attributes(attributes: Attributes) -> dict[str, str]:
     """Tags and metadata that a span states for its whole trace."""
+    if not any(key.startswith("langfuse.trace.") for key in attributes):
+        return {}
     return {**_metadata(attributes, "langfuse.trace.metadata"), **tags(attributes.get("langfuse.trace.tags"))}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
@@ -31,6 +31,8 @@ ROLES_OF_KINDS: Mapping[str, SpanRole] = {
 @dataclass(frozen=True, slots=True)
 class OpenInference:
     """Attributes named ``openinference.span.kind`` and ``llm.*``."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ("openinference.", "llm.", "input.", "output.", "metadata", "tag.")
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the kind of the span."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
@@ -22,6 +22,8 @@ ROLES_OF_KINDS: Mapping[str, SpanRole] = {"workflow": "around", "task": "around"
 @dataclass(frozen=True, slots=True)
 class OpenLlmetry:
     """Attributes named ``gen_ai.prompt.0.content``, ``llm.request.type`` and ``traceloop.*``."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ("traceloop.", "llm.", "gen_ai.prompt.", "gen_ai.completion.")
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the type of the request; the spans of Traceloop's decorators are around calls."""

@@ -16,6 +16,7 @@ EVALUATION_EVENT = "gen_ai.evaluation.result"
 AUTHORS: Mapping[str, Author] = {"HUMAN": "human", "LLM": "judge", "CODE": "code"}
 ANNOTATIONS = (("annotations", "annotation"), ("evaluations", "evaluation"))
 SCOPES: Mapping[str, Scope] = {"": "span", "trace.": "trace", "session.": "conversation"}
+PREFIXES = tuple(f"{scope}{plural}." for scope in SCOPES for plural, _ in ANNOTATIONS)
 
 Scope = Literal["span", "trace", "conversation"]
 
@@ -66,14 +67,14 @@ def judges_nothing(span: Span, role: SpanRole | None) -> bool:
 
 
 def _annotations(span: Span) -> Iterator[Judgement]:
-    """Each result once, though a producer may write it under both of its names."""
-    seen: set[Judgement] = set()
+    """The results of a span; a producer may write one of them under both names."""
+    if not any(key.startswith(PREFIXES) for key in span.attributes):
+        return
     for start, scope in SCOPES.items():
         for plural, singular in ANNOTATIONS:
             for one in listed(span.attributes, f"{start}{plural}"):
                 found = _annotation(one.get(singular), span, scope)
-                if found is not None and found not in seen:
-                    seen.add(found)
+                if found is not None:
                     yield found
 
 

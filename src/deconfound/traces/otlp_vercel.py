@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
@@ -18,6 +18,8 @@ PART_TYPES = {"tool-call": "tool_call", "tool-result": "tool_result"}
 @dataclass(frozen=True, slots=True)
 class Vercel:
     """Only ``doGenerate`` and ``doStream`` are requests to a model; the spans around them repeat their texts."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ("ai.",)
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the name of the operation, such as ``ai.generateText.doGenerate``."""
