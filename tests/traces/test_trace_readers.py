@@ -42,6 +42,8 @@ OTHERS = {
     "Helicone": {"request_id": "h", "request_body": {}, "response_body": {}, "helicone_user": "u"},
     "arena": {"conversation_a": [], "conversation_b": [], "winner": "model_a"},
     "a table": {"context": "x", "model": "m", "outcome": 1},
+    "another gateway": {"call_type": "completion", "model": "m", "startTime": 1},
+    "other scores": {"id": "s", "name": "n", "data_type": "NUMERIC", "source": "spreadsheet", "trace_id": "t"},
     "nothing": {},
 }
 
