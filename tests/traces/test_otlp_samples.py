@@ -51,18 +51,7 @@ def test_the_same_calls_are_read_from_every_dialect(dialect):
         assert (calls[at].outputs, calls[at].flags) == (OUTPUTS[at], FLAGS[at])
 
 
-@pytest.mark.parametrize(
-    "dialect",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(strict=True, reason="answers.py takes calls of type function for text")
-            if name == "older events"
-            else (),
-        )
-        for name in DIALECTS
-    ],
-)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_call_of_a_tool_is_the_same_in_every_dialect(dialect):
     calls, _, _ = read_all(Otlp(), sample_values(*DIALECTS[dialect][0]))
     assert (calls[1].outputs, calls[1].flags) == (OUTPUTS[1], FLAGS[1])
