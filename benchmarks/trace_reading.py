@@ -4,8 +4,8 @@
 
 A file of LiteLLM payloads is written with records of the size that LiteLLM writes, about 12 kB each, most of it a
 table of prices. It is then read three times: with ``json.loads`` of every line and nothing else, as records, and as
-calls. Each reading runs in a process of its own, whose peak memory is printed. The exit code is 1 if calls are read at
-less than 30 MB per second of one core.
+calls. Each reading runs in a process of its own, whose peak memory is printed. The exit code is 1 if calls take more
+than four times as long as ``json.loads``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deconfound.traces.reader import Remarks
 from deconfound.traces.records import records_of
 from deconfound.traces.trace_files import trace_file
 
-TARGET = 30.0  # MB per second
+MAX_RATIO = 4.0  # times json.loads; unlike a speed, it hardly depends on the load of the machine
 MEGABYTE = 1e6
 WORDS = ("where", "is", "my", "parcel", "invoice", "paid", "twice", "please", "send", "again", "zoë", "日本", "😀")
 PRICES = 220  # entries of the table of prices in each record
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{how:10s} {size / spent:6.1f} MB per second of one core, {size / seconds:6.1f} by the clock, "
                 f"{ratio:.2f} times json.loads, peak memory {peak:.0f} MB"
             )
-    return 0 if speeds["calls"] >= TARGET else 1
+    return 0 if speeds["json.loads"] <= MAX_RATIO * speeds["calls"] else 1
 
 
 if __name__ == "__main__":
