@@ -71,3 +71,11 @@ def test_texts_come_back_from_the_file_in_the_order_of_the_calls(tmp_path, monke
     table = collect_calls((("r", each) for each in calls), tmp_path / "texts.arrow")
     rows = choose_units(table.calls).rows[::3]
     assert table.read_texts(rows)["context"].to_pylist() == [f"q{number}" for number in range(0, 50, 3)]
+
+
+def test_halves_of_surrogate_pairs_become_question_marks(tmp_path):
+    """JSON inside of a text may have them as escapes; Arrow refuses them."""
+    broken = Call("o", "c\ud800", "ant", (Message("user", "é \udc00"),), ("ü\ud83d",), attributes={"a": "\ud800"})
+    table = collect_calls([("r", broken)], tmp_path / "texts.arrow")
+    assert table.calls[0].call_id == "c?"
+    assert table.read_texts(choose_units(table.calls).rows).to_pylist()[0]["context"] == "é ?"

@@ -67,8 +67,9 @@ class CallSummary:
     @classmethod
     def from_call(cls, reader: str, call: Call) -> Self:
         """The summary of a call that a reader found."""
-        attributes = tuple(call.attributes.items())
+        attributes = tuple((name, well_formed(value)) for name, value in call.attributes.items())
         columns = {name: getattr(call, name) for name in COPIED_FIELDS}
+        columns = {name: well_formed(value) if isinstance(value, str) else value for name, value in columns.items()}
         return cls(reader=reader, n_outputs=len(call.outputs), attributes=attributes, **columns)
 
 
@@ -114,7 +115,7 @@ class _TextBuffer:
             "outputs": json.dumps(call.outputs, ensure_ascii=False),
         }
         for name, text in row.items():
-            self.columns[name].append(text)
+            self.columns[name].append(well_formed(text))
             self.characters += len(text)
 
     @property
@@ -145,6 +146,14 @@ def collect_calls(items: Iterable[tuple[str, Call | Score]], texts: Path) -> Cal
                 writer.write_batch(buffer.take())
         writer.write_batch(buffer.take())
     return CallTable(tuple(calls), tuple(scores), texts)
+
+
+def well_formed(text: str) -> str:
+    """The text with every half of a surrogate pair, which is no character, replaced by a question mark.
+
+    Files with one are refused, but JSON inside of a text may have it as an escape.
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def distinct(calls: Sequence[CallSummary], name: str) -> dict[str, int]:
