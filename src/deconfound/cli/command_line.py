@@ -11,9 +11,10 @@ from traceback import extract_tb
 from typing import NoReturn
 
 from deconfound import __version__
-from deconfound.cli import bench, check, convert_traces, demo, doctor, evaluate, plan, recommend
+from deconfound.cli import bench, check, convert_traces, demo, doctor, evaluate, init, plan, recommend
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
+from deconfound.cli.study_file import with_study_file
 from deconfound.cli.terminal import write_message
 from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.escaping import escape_line, readable_path
@@ -90,7 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (demo, doctor, convert_traces, evaluate, check, recommend, plan, bench):
+    for command in (demo, doctor, convert_traces, init, evaluate, check, recommend, plan, bench):
         command.add_command(commands)
     return parser
 
@@ -98,7 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
 def _run_command(arguments: Sequence[str]) -> int:
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
-    parsed = build_parser().parse_args(arguments)
+    parser = build_parser()
+    parsed = parser.parse_args(with_study_file(arguments, parser))
     code: int = parsed.run(parsed)
     return code
 

@@ -1,0 +1,110 @@
+"""`deconfound init`: write a study file from the tables, commented and ready to edit."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deconfound.cli.options import EXIT_CODES, Commands, report_written
+from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
+from deconfound.cli.terminal import write_message
+from deconfound.escaping import escape_line, readable_path
+from deconfound.formatting import join_names, shell_argument
+
+if TYPE_CHECKING:
+    from deconfound.loading.table_roles import RoleTable
+
+HEADER = "# A study of deconfound. Every option of `deconfound evaluate --help` may stand here under its long name."
+MAX_MODELS_LISTED = 50
+
+
+def add_command(commands: Commands) -> None:
+    """Declare the options."""
+    parser = commands.add_parser(
+        "init",
+        help="write a study file from your tables, ready to edit",
+        description="Finds out which table is which and how its columns are called. Then: deconfound check study.toml",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("tables", nargs="+", metavar="TABLE", help="log, experiment and replay, or one folder")
+    parser.add_argument("-o", "--output", default="study.toml", metavar="FILE", help="default study.toml")
+    add_overwrite_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file and name the next command."""
+    from deconfound.atomic import write_text
+    from deconfound.loading.table_roles import assign_roles, require_tables
+
+    paths = require_tables(arguments.tables)
+    output = check_output_file(arguments.output, paths, overwrite=arguments.overwrite)
+    text = study_file_text(assign_roles(paths), output.parent)
+    with writing(output, overwrite=arguments.overwrite):
+        write_text(output, text)
+    report_written(output)
+    write_message(f"Next: edit it if needed, then deconfound check {shell_argument(readable_path(output))}\n")
+    return 0
+
+
+def study_file_text(tables: Sequence[RoleTable], folder: Path) -> str:
+    """The study file; paths are relative to its folder."""
+    lines = [HEADER, ""]
+    by_role = {table.role: table for table in tables}
+    for role in ("log", "experiment", "replay"):
+        lines.append(_table_line(role, by_role.get(role), folder))
+    lines += ["", *_model_lines(by_role), *_outcome_lines(by_role)]
+    return "\n".join([*lines, "", *_map_lines(tables)]) + "\n"
+
+
+def _table_line(role: str, table: RoleTable | None, folder: Path) -> str:
+    if table is None:
+        return f'# {role} = "FILE"  # missing: no table seems to be the {role}'
+    path = os.path.relpath(table.path, folder or ".")
+    return f"{role} = {json.dumps(path, ensure_ascii=False)}  # {table.raw.arrow.num_rows:,} rows"
+
+
+def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
+    source = by_role.get("replay") or next(iter(by_role.values()))
+    column = source.mapping.columns.get("model")
+    if column is None:
+        return []
+    names = sorted({str(name) for name in source.raw.arrow[column].unique().to_pylist() if name is not None})
+    listed = json.dumps(names[:MAX_MODELS_LISTED], ensure_ascii=False)
+    return [f"# models = {escape_line(listed)}  # compare only these; by default all that were replayed"]
+
+
+def _outcome_lines(by_role: dict[str, RoleTable]) -> list[str]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for role in ("log", "experiment"):
+        table = by_role.get(role)
+        column = None if table is None else table.mapping.columns.get("outcome")
+        if table is None or column is None:
+            continue
+        values = table.raw.arrow[column]
+        if pa.types.is_floating(values.type) or pa.types.is_integer(values.type):
+            low, high = pc.min_max(values).as_py().values()
+            if low is not None and (low < 0 or high > 1):
+                return [f"outcome-range = [{min(low, 0) if low < 1 else low:g}, {high:g}]  # the ends of the scale"]
+    return ["# outcome-range = [1, 5]  # the ends of the outcomes' scale, if not 0 and 1"]
+
+
+def _map_lines(tables: Sequence[RoleTable]) -> list[str]:
+    """[map]: columns under other names; those that are recognized as comments, doubtful ones to be decided."""
+    lines = ["[map]  # canonical name = your column"]
+    for table in tables:
+        for name, column in table.mapping.by_alias.items():
+            lines.append(f"# {name} = {json.dumps(column, ensure_ascii=False)}  # recognized in the {table.role}")
+        for name in table.mapping.missing:
+            columns = join_names(table.raw.arrow.column_names)
+            lines.append(escape_line(f'# {name} = "COLUMN"  # missing in the {table.role}; it has {columns}'))
+        lines += [escape_line(f"# {problem.what}: {problem.fix}") for problem in table.problems]
+        if table.mapping.unused:
+            lines.append(escape_line(f"# not used in the {table.role}: {join_names(table.mapping.unused)}"))
+    return list(dict.fromkeys(lines))

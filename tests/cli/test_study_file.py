@@ -1,0 +1,110 @@
+"""`deconfound init` writes a study file, and commands read it like options."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from deconfound.cli import main
+from tests.support.results import small_demo
+
+FAST = ("--family", "exp-only", "--refits", "2", "-q")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    small_demo().write(tmp_path)
+    return tmp_path
+
+
+def write_study(folder, text):
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+TABLES = 'log = "log.parquet"\nexperiment = "experiment.parquet"\nreplay = "replay.parquet"\n'
+
+
+def test_a_study_file_gives_the_same_result_as_options(folder, capsys):
+    options = [f"--{name}={folder / name}.parquet" for name in ("log", "experiment", "replay")]
+    assert main(["evaluate", *options, *FAST, "--seed", "3"]) == 0
+    expected = capsys.readouterr().out
+    study = write_study(folder, f'{TABLES}seed = 3\nfamily = "exp-only"\nrefits = 2\nquiet = true\n')
+    assert main(["evaluate", study]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_an_option_of_the_command_line_replaces_that_of_the_file(folder, capsys):
+    study = write_study(folder, f'{TABLES}family = "no such family"\n')
+    assert main(["evaluate", study, *FAST]) == 0
+    assert "value" in capsys.readouterr().out
+
+
+def test_tables_of_a_file_are_repeated_options(folder, capsys):
+    models = sorted(set(small_demo().replay["model"].to_pylist()))
+    costs = "".join(f"{name} = 0.1\n" for name in models)
+    study = write_study(folder, f"{TABLES}value-of-outcome = 2\n[cost]\n{costs}")
+    assert main(["evaluate", study, *FAST]) == 0
+    assert "net of cost" in capsys.readouterr().out
+
+
+def test_commands_share_a_file_and_ignore_each_others_options(folder, capsys):
+    study = write_study(folder, f'{TABLES}family = "exp-only"\nwidth = 0.1\n')
+    assert main(["check", study, "-q"]) == 0
+    assert "No check failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "code"),
+    [
+        ("log = 'a", "no valid TOML", 1),
+        (f'{TABLES}famly = "auto"\n', 'there is no option "famly"; did you mean "family"?', 2),
+        (f"{TABLES}seed = true\n", "seed takes a value", 2),
+        ('log = "nowhere.csv"\nexperiment = "experiment.parquet"\nreplay = "replay.parquet"\n', "nowhere.csv", 1),
+    ],
+)
+def test_mistakes_in_a_study_file_are_named(folder, capsys, text, message, code):
+    assert main(["check", write_study(folder, text)]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_study_file_is_named(tmp_path, capsys):
+    assert main(["check", str(tmp_path / "none.toml")]) == 1
+    assert "none.toml: the file cannot be opened" in capsys.readouterr().err
+
+
+def test_init_finds_the_tables_and_the_written_file_can_be_evaluated(folder, capsys):
+    assert main(["init", str(folder), "-o", str(folder / "study.toml")]) == 0
+    text = (folder / "study.toml").read_text(encoding="utf-8")
+    assert 'experiment = "experiment.parquet"  # 180 rows' in text or 'experiment = "experiment.parquet"' in text
+    assert "deconfound check" in capsys.readouterr().err
+    assert main(["evaluate", str(folder / "study.toml"), *FAST]) == 0
+
+
+def test_init_names_columns_that_it_recognizes_and_those_that_are_missing(tmp_path, capsys):
+    rows = [["q", "ant", "a", 4, "u"], ["q", "bee", "b", 2, "v"]]
+    for name, width in (("usage.csv", 5), ("random.csv", 4), ("replay.csv", 3)):
+        with (tmp_path / name).open("w", newline="") as file:
+            header = ["prompt", "engine", "reply", "gut_feeling", "user"]
+            csv.writer(file).writerows([header[:width], *(row[:width] for row in rows)])
+    assert main(["init", str(tmp_path), "-o", str(tmp_path / "s.toml")]) == 0
+    text = (tmp_path / "s.toml").read_text()
+    assert 'log = "usage.csv"' in text
+    assert '# model = "engine"  # recognized in the log' in text
+    assert '# outcome = "COLUMN"  # missing in the log; it has prompt, engine, reply, gut_feeling, user' in text
+    capsys.readouterr()
+
+
+def test_init_replaces_nothing_without_being_told(folder, capsys):
+    study = write_study(folder, "mine")
+    assert main(["init", str(folder), "-o", study]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+
+
+def test_init_refuses_two_logs(tmp_path, capsys):
+    for name in ("log1.csv", "log2.csv", "log3.csv"):
+        (tmp_path / name).write_text("context,model,output,outcome\nq,ant,a,1\n")
+    assert main(["init", str(tmp_path), "-o", str(tmp_path / "s.toml")]) == 2
+    assert "more than one table seems to be the log" in capsys.readouterr().err
