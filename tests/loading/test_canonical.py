@@ -123,6 +123,40 @@ def test_a_table_without_any_outcome_is_refused():
     assert "no row has an outcome" in refused(**tables(good))
 
 
+@pytest.mark.parametrize(("name", "bad"), [("label_a", None), ("label_a", "high"), ("cluster", None), ("cluster", " ")])
+def test_optional_columns_that_cannot_be_read_in_every_row_are_left_out_with_a_warning(name, bad):
+    good = good_with(log=lambda row: row.update({name: "1"}))
+    good.log[4][name] = bad
+    study = load(**tables(good))
+    assert name not in study.log.arrow.column_names
+    (finding,) = [finding for finding in study.findings if finding.check == "columns left out"]
+    assert finding.verdict == "warn"
+    assert "row 5" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("up", "down"), [("yes", "no"), ("👍", "👎"), ("True", "False"), ("thumbs up", "thumbs down"), ("100 %", "0 %")]
+)
+def test_words_are_outcomes_with_a_finding(up, down):
+    good = good_with(log=lambda row: row.update(outcome=up if row["outcome"] > 0.5 else down))
+    study, plain = (
+        load(**tables(good)),
+        load(**tables(good_with(log=lambda row: row.update(outcome=float(row["outcome"] > 0.5))))),
+    )
+    assert study.log.arrow["outcome"].to_pylist() == plain.log.arrow["outcome"].to_pylist()
+    if up != "True":
+        (finding,) = [finding for finding in study.findings if finding.check == "outcome words"]
+        assert f"{up} = 1" in finding.message
+
+
+def test_the_users_words_come_first_and_may_stand_among_numbers():
+    good = good_with(log=lambda row: row.update(outcome="meh"))
+    good.log[0]["outcome"] = "1"
+    study = load(**tables(good), outcome_values={"meh": 0.5})
+    assert study.log.arrow["outcome"].to_pylist() == [1.0] + [0.5] * 11
+    assert '"meh" is not a number' in refused(**tables(good))
+
+
 def test_an_empty_output_is_accepted_with_a_finding():
     good = Good()
     good.replay[1]["output"] = ""

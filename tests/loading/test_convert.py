@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deconfound.errors import DataError
 from deconfound.loading import load
 from tests.support.studies import Good, refused, tables, write_study
 
@@ -88,13 +87,14 @@ def test_a_timestamp_is_recognized_by_its_alias():
         ([*ISO[:-1], "17"], "row 12", "time 17 is not a time"),
     ],
 )
-def test_a_value_that_is_not_a_time_is_refused_with_row_and_fix(values, where, what):
-    with pytest.raises(DataError) as caught:
-        load_log(with_times(values))
-    (problem,) = caught.value.problems
-    assert problem.where == f"log (Table) {where}".strip()
-    assert what in problem.what
-    assert problem.fix.endswith(".")
+def test_times_that_cannot_be_read_are_left_out_with_row_and_fix(values, where, what):
+    log = load_log(with_times(values))
+    assert "time" not in log.arrow.column_names
+    (finding,) = [finding for finding in log.findings if finding.check == "columns left out"]
+    assert finding.verdict == "warn"
+    assert finding.message.startswith(f"log (Table) {where}".strip())
+    assert what in finding.message
+    assert finding.remedy.endswith(".")
 
 
 def test_floats_that_lost_their_last_digits_are_refused_as_ids():

@@ -246,7 +246,6 @@ CASES: list[Case] = [
     Case("one id for two texts", rows("jsonl", _one_id_for_two_texts), "log.jsonl line 2", ('"c1"', "log.jsonl line 1"), "context_id"),
     Case("id without text", rows("jsonl", _id_without_text), "log.jsonl line 1", ('"lost"',), "context column"),
     # labels, features and propensities
-    Case("label NaN", rows("csv", every("log", label_a=1), one("log", 4, label_a="nan")), "log.csv row 5", ("label_a",), "Fill it in"),
     Case("feature in one table", rows("csv", every("log", feature_a=1)), "experiment.csv, replay.csv", ("feature_a",), "Add it"),
     Case("propensity zero", rows("jsonl", every("experiment", propensity=0)), "experiment.jsonl line 1", ("probability 0",), "propensity"),
     Case("propensity above 1", rows("csv", every("experiment", propensity=2)), "experiment.csv row 1", ("propensity 2",), "probability"),

@@ -85,7 +85,7 @@ def test_fallbacks_and_cached_answers_are_not_randomized(tmp_path, capsys):
     ("options", "message"),
     [
         (("--propensity", "a=0.5,b=0.2"), "sum to 1"),
-        (("--propensity", f"{GOOD}=x,{POOR}=0.7"), "is not a number"),
+        (("--propensity", f"{GOOD}=x,{POOR}=0.7"), "takes NAME=NUMBER"),
         (("--experiment-where", "tagg.exp=1"), "No call has an attribute"),
         (("--experiment-where", "group"), "NAME=VALUE"),
         (("--outcome", "stars"), "there is no score"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
-import math
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from deconfound.cli.options import EXIT_CODES, Commands
+from deconfound.cli.options import EXIT_CODES, Commands, parse_numbers
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
@@ -112,31 +111,18 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )
-    words = _numbers(arguments.outcome_values, "--outcome-values")
+    words = parse_numbers(arguments.outcome_values, "--outcome-values")
     return ConvertOptions(arguments.unit, arguments.outcome, words, rule)
 
 
 def parse_propensity(text: str | None) -> dict[str, float]:
     """Probabilities by model, which must sum to one."""
-    shares = _numbers(text, "--propensity")
+    shares = parse_numbers(text, "--propensity")
     if shares and not (all(0 < share <= 1 for share in shares.values()) and abs(sum(shares.values()) - 1) < 0.01):
         raise UsageError(
             "--propensity: the probabilities must be above 0 and sum to 1, as in --propensity a=0.8,b=0.2."
         )
     return shares
-
-
-def _numbers(text: str | None, option: str) -> dict[str, float]:
-    pairs = (_pair(part, option) for part in (text or "").split(",") if part.strip())
-    numbers = {}
-    for name, value in pairs:
-        try:
-            numbers[name] = float(value)
-        except ValueError:
-            numbers[name] = math.nan
-        if not math.isfinite(numbers[name]):
-            raise UsageError(f"{option} takes NAME=NUMBER, and {quote(value)} is not a number.")
-    return numbers
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -72,6 +73,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LO", "HI"),
         help="ends of your outcome's scale, e.g. 1 5 (default 0 1)",
     )
+    parser.add_argument(
+        "--outcome-values", metavar="WORD=X,...", help="what words in the outcome mean, e.g. good=1,bad=0"
+    )
     parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
@@ -115,6 +119,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         replay=arguments.replay,
         columns=parse_column_map(arguments.map),
         outcome_range=parse_outcome_range(arguments.outcome_range),
+        outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         models=parse_models(arguments.models),
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
@@ -129,6 +134,22 @@ def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quote(pair)}.")
         columns[name] = column
     return columns
+
+
+def parse_numbers(text: str | None, option: str) -> dict[str, float]:
+    """Numbers by name, from an option such as --outcome-values good=1,bad=0."""
+    numbers = {}
+    for part in (text or "").split(","):
+        if not part.strip():
+            continue
+        name, equals, value = part.rpartition("=")
+        try:
+            numbers[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not (name.strip() and equals and math.isfinite(numbers[name.strip()])):
+            raise UsageError(f"{option} takes NAME=NUMBER, separated by commas, not {quote(part)}.")
+    return numbers
 
 
 def parse_outcome_range(bounds: Sequence[float] | None) -> tuple[float, float] | None:

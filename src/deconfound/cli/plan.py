@@ -16,6 +16,7 @@ from deconfound.cli.options import (
     load_study,
     parse_column_map,
     parse_models,
+    parse_numbers,
     parse_outcome_range,
     report_written,
 )
@@ -165,6 +166,7 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
         replay=arguments.replay,
         columns=parse_column_map(arguments.map),
         outcome_range=parse_outcome_range(arguments.outcome_range),
+        outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         models=parse_models(arguments.models),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,16 @@ from deconfound.loading.convert import (
     to_strings,
     to_times,
 )
+from deconfound.loading.outcome_words import translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable, row_examples
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
 DRAW_KEY = ("context_id", "model", "draw")
+OUTCOME_FIX = (
+    "Write one number such as 0.5 (with a point), or a word such as yes or no; give other words a meaning with "
+    "--outcome-values good=1,bad=0."
+)
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
     "context": "Write the context of every row, or remove the row.",
@@ -71,9 +76,10 @@ class CanonicalTable:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeScale:
-    """The range of outcomes, if not [0, 1]."""
+    """The range of outcomes, if not [0, 1], and what words mean beyond the usual ones."""
 
     range: tuple[float, float] | None = None
+    words: Mapping[str, float] = field(default_factory=dict)
 
 
 def canonicalize(
@@ -81,9 +87,12 @@ def canonicalize(
 ) -> CanonicalTable | None:
     """Convert every column; None if a text column is faulty, since later checks need all of them."""
     columns = {name: raw.column(user_name) for name, user_name in mapping.columns.items()}
+    columns, findings = _without_faulty_options(columns)
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        converted["outcome"] = pa.chunked_array([_convert_outcome(columns["outcome"], scale, problems)])
+        outcome, finding = translate_words(columns["outcome"], scale.words)
+        findings += [] if finding is None else [finding]
+        converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
     if "time" in columns:
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
     if "draw" in columns:
@@ -100,8 +109,26 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = (*_alias_findings(raw, mapping), *_empty_output_findings(raw, arrow))
-    return CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
+    findings = [*_alias_findings(raw, mapping), *findings, *_empty_output_findings(raw, arrow)]
+    return CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
+
+
+def _without_faulty_options(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[Finding]]:
+    """The columns without times, clusters and labels that cannot be read in every row, and a warning for each."""
+    kept, findings = dict(columns), []
+    for name, column in columns.items():
+        faults: list[Problem] = []
+        if name == "time":
+            to_times(column, faults)
+        elif name == "cluster":
+            to_strings(column, faults, allow_blank=False, fix=TEXT_FIXES[name])
+        elif name.startswith("label_"):
+            to_finite_floats(column, faults, "Fill it in, or remove the column.")
+        if faults:
+            del kept[name]
+            message = f"{faults[0].where}: {faults[0].what}. The column is left out."
+            findings.append(Finding("columns left out", "warn", Notice(message, faults[0].fix)))
+    return kept, findings
 
 
 def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tuple[dict[str, pa.ChunkedArray], bool]:
@@ -117,7 +144,7 @@ def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tu
 def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> Floats:
     """Rescale outcomes to [0, 1]; a missing one is NaN."""
     before = len(problems)
-    values = to_floats(column, problems, "Write one number such as 0.5 (with a point), or true or false.")
+    values = to_floats(column, problems, OUTCOME_FIX)
     refuse_infinite(column, values, problems)
     if np.isnan(values).all() and len(problems) == before:
         fix = "Name the right column with --map outcome=COLUMN."

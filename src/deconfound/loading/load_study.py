@@ -46,13 +46,15 @@ def load(
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
+    outcome_values: Mapping[str, float] | None = None,
     models: Sequence[str] | None = None,
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
-    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. ``outcome_range`` are the ends of the
+    ``columns`` maps canonical names to the user's: ``{"outcome": "thumbs_up"}``. ``outcome_values`` says what words
+    mean, ``{"good": 1, "bad": 0}``; yes and no, thumbs and percentages are known. ``outcome_range`` are the ends of the
     outcomes' scale, by default 0 and 1; summaries are on this scale, numbers in Python from 0 to 1. Rows without an
     outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing. Everything wrong in
     any of the three tables raises one ``DataError`` that lists it all.
@@ -60,7 +62,7 @@ def load(
     _check_options(columns or {}, outcome_range)
     sources = {"log": log, "experiment": experiment, "replay": replay}
     problems = _same_file_problems(log, experiment)
-    scale = OutcomeScale(outcome_range)
+    scale = OutcomeScale(outcome_range, dict(outcome_values or {}))
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if len(tables) < len(sources):
         raise DataError(merge_problems(problems))
@@ -106,13 +108,14 @@ def load_log_and_replay(
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
+    outcome_values: Mapping[str, float] | None = None,
     models: Sequence[str] | None = None,
 ) -> LogAndReplay:
     """Read a log and a replay without an experiment, with the arguments of ``load``."""
     _check_options(columns or {}, outcome_range)
     sources = {"log": log, "replay": replay}
     problems: list[Problem] = []
-    scale = OutcomeScale(outcome_range)
+    scale = OutcomeScale(outcome_range, dict(outcome_values or {}))
     tables = _read_canonical_tables(sources, columns or {}, scale, problems)
     if problems or len(tables) < len(sources):
         raise DataError(merge_problems(problems))

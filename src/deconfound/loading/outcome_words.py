@@ -5,6 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from deconfound.data.encode import encode_by_appearance
+from deconfound.findings import Finding, Notice
+from deconfound.formatting import join_noted_names
+from deconfound.loading.convert import MISSING_WORDS, is_string_type
+from deconfound.loading.raw import Column
 
 OUTCOME_WORDS: dict[str, float] = {
     **dict.fromkeys(("yes", "y", "true", "t", "up", "thumbs up", "thumbs_up", "thumbs-up", "thumbsup"), 1.0),
@@ -34,3 +44,27 @@ def word_value(text: str, words: Mapping[str, float] | None = None) -> float:
     if percentage:
         return float(percentage[1].replace(",", ".")) / 100.0
     return float(stripped) if NUMBER.fullmatch(stripped) else math.nan
+
+
+def translate_words(column: Column, words: Mapping[str, float]) -> tuple[Column, Finding | None]:
+    """The column with words as numbers, and a finding that names them; unchanged if a word is unknown.
+
+    Without any word the column is returned as it is: numbers that are written as text are read elsewhere.
+    """
+    kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
+    if not is_string_type(kind):
+        return column, None
+    texts, code = encode_by_appearance(column.values.cast(pa.string()))
+    distinct = [text for text in texts.to_pylist() if text.strip().lower() not in MISSING_WORDS]
+    meaning = {text: word_value(text, words) for text in distinct}
+    translated = {text: value for text, value in meaning.items() if not NUMBER.fullmatch(text.strip())}
+    mixed = len(translated) < len(distinct) and not words  # numbers and words in one column are rather a mistake
+    if not translated or mixed or any(math.isnan(value) for value in meaning.values()):
+        return column, None
+    numbers = [meaning.get(text, math.nan) for text in texts.to_pylist()]
+    values = np.append(np.array(numbers, dtype=np.float64), np.nan)[code]  # the last is that of missing cells
+    listed = join_noted_names((text, f" = {value:g}") for text, value in translated.items())
+    notice = Notice(
+        f"{column.source}: {column.name} is read as numbers ({listed}).", "Other meanings: --outcome-values."
+    )
+    return replace(column, values=pa.chunked_array([values])), Finding("outcome words", "pass", notice)
