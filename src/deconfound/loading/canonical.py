@@ -15,6 +15,7 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import pluralize, quote
+from deconfound.loading.column_findings import column_findings
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
     MAX_EXACT_INTEGER,
@@ -100,7 +101,7 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = (*_alias_findings(raw, mapping), *_empty_output_findings(raw, arrow))
+    findings = (*column_findings(raw.source, mapping), *_empty_output_findings(raw, arrow))
     return CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
 
 
@@ -148,13 +149,6 @@ def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
         fix = "Number the draws of each context and model with whole numbers: 0, 1, 2, …"
         problems.append(column.row_problem(fractional, "is not a valid draw number", fix))
     return pa.array(np.where(fractional, 0.0, filled).astype(np.int64))
-
-
-def _alias_findings(raw: RawTable, mapping: ColumnMapping) -> list[Finding]:
-    if not mapping.by_alias:
-        return []
-    uses = "; ".join(f"{name} is read from column {quote(column)}" for name, column in mapping.by_alias.items())
-    return [Finding("columns", "pass", Notice(f"{raw.source}: {uses}.", "Choose another column with --map."))]
 
 
 def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
