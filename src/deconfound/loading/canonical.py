@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from deconfound.data import Mask, RowNumbers, count_by_model, describe_context, text_ids
-from deconfound.data.encode import encode_by_appearance
+from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import pluralize, quote
@@ -28,10 +26,9 @@ from deconfound.loading.convert import (
     to_times,
 )
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
-from deconfound.loading.raw import Column, RawTable, row_examples
+from deconfound.loading.raw import Column, RawTable
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
-DRAW_KEY = ("context_id", "model", "draw")
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
     "context": "Write the context of every row, or remove the row.",
@@ -206,44 +203,3 @@ def _join_text(table: CanonicalTable, text_by_id: pa.Table, problems: list[Probl
         fix = "Add a context column, or rows with this context_id and its text to the replay."
         problems.append(Problem(table.locate(row), what, fix))
     return table.with_column("context", pc.fill_null(text_by_id["context"].take(at), ""))
-
-
-def number_draws(table: CanonicalTable, problems: list[Problem]) -> CanonicalTable:
-    """Number the rows of each context and model in order of appearance, unless the user numbered them."""
-    if table.has("draw"):
-        _refuse_duplicate_draws(table, problems)
-        return table
-    draws = occurrence_index(_group_codes(table, DRAW_KEY[:2]))
-    return table.with_column("draw", pa.array(draws)).in_order()
-
-
-def occurrence_index(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row, the number of earlier rows with the same code."""
-    order = np.argsort(codes, kind="stable")
-    ranked = codes[order]
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    counts = np.empty(len(codes), dtype=np.int64)
-    counts[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    return counts
-
-
-def _group_codes(table: CanonicalTable, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """One code per combination of values in several columns."""
-    codes = np.zeros(table.arrow.num_rows, dtype=np.int64)
-    for name in names:
-        values, code = encode_by_appearance(table.arrow[name])
-        # Renumbered after each column, so that the product cannot overflow.
-        codes = np.unique(codes * len(values) + code, return_inverse=True)[1].astype(np.int64)
-    return codes
-
-
-def _refuse_duplicate_draws(table: CanonicalTable, problems: list[Problem]) -> None:
-    repeated = np.flatnonzero(occurrence_index(_group_codes(table, DRAW_KEY)) > 0)
-    if not len(repeated):
-        return
-    row = int(repeated[0])
-    _, model, draw = (table.arrow[name][row].as_py() for name in DRAW_KEY)
-    context = describe_context(table.arrow, row)
-    what = f"draw {draw} of model {quote(model)} on context {context} occurs a second time"
-    fix = "Number the draws of each context and model, or leave the draw column out: they are then numbered in order."
-    problems.append(Problem(table.locate(row), what + row_examples(table.row_numbers, repeated), fix))
