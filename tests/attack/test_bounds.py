@@ -17,7 +17,7 @@ from deconfound.design import Rows
 from deconfound.errors import MAX_PRINTED_PROBLEMS, Problem, UsageError
 from deconfound.features.distinct_rows import distinct_rows
 from deconfound.loading import load_replay
-from deconfound.loading.input_limit import LIMIT_VARIABLE, max_input_bytes
+from deconfound.loading.input_limit import LIMIT_VARIABLE, MAX_COLUMNS, max_input_bytes
 from deconfound.planning import AssumedInputs
 from deconfound.reward import family_by_name
 from deconfound.reward.auto import family
@@ -126,6 +126,57 @@ def test_one_text_that_parquet_repeats_counts_as_often_as_it_occurs(tmp_path, mo
     pq.write_table(long_text_study(1_000, 20_000), path, compression="none")
     assert path.stat().st_size < 100_000
     assert_refused_without_reading(path, monkeypatch)
+
+
+def prefixed_texts(path, rows, length):
+    """Texts that are stored as what they add to the one before: nothing."""
+    encodings = {"output": "DELTA_BYTE_ARRAY"}
+    pq.write_table(long_text_study(rows, length), path, use_dictionary=False, column_encoding=encodings)
+    assert path.stat().st_size < 100_000
+
+
+def test_texts_that_share_their_beginning_count_in_full(tmp_path, monkeypatch):
+    path = tmp_path / "replay.parquet"
+    prefixed_texts(path, 1_000, 20_000)
+    assert_refused_without_reading(path, monkeypatch)
+
+
+def test_texts_that_share_their_beginning_are_decoded_a_few_at_once(tmp_path, monkeypatch):
+    """A text of 1 MB, 2,000 times, against a limit of 100 MB: memory stays near the limit."""
+    path = tmp_path / "replay.parquet"
+    prefixed_texts(path, 2_000, 1_000_000)
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.1")
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    earlier = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        with pytest.raises(dc.DataError, match=r"more than 0.1 GB"):
+            load_replay(path)
+    finally:
+        pa.set_memory_pool(earlier)
+    assert pool.max_memory() < 200_000_000
+
+
+def test_texts_that_share_their_beginning_are_read_within_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setenv(LIMIT_VARIABLE, "0.01")
+    path = tmp_path / "replay.parquet"
+    prefixed_texts(path, 100, 20_000)
+    assert len(load_replay(path)) == 100
+
+
+def test_values_of_fixed_length_count_in_full(tmp_path, monkeypatch):
+    path = tmp_path / "replay.parquet"
+    table = long_text_study(1_000, 3).append_column("raw", pa.array([b"y" * 20_000] * 1_000, pa.binary(20_000)))
+    pq.write_table(table, path)
+    assert path.stat().st_size < 100_000
+    assert_refused_without_reading(path, monkeypatch)
+
+
+def test_a_table_of_too_many_columns_is_refused(tmp_path):
+    path = tmp_path / "replay.csv"
+    path.write_text(",".join(f"c{i}" for i in range(MAX_COLUMNS + 1)) + "\n")
+    with pytest.raises(dc.DataError, match=r"100,001 columns, and at most 100,000 can be read"):
+        load_replay(path)
 
 
 def test_repeated_texts_within_the_limit_are_read(tmp_path, monkeypatch):

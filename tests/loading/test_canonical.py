@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deconfound.data import text_ids
 from deconfound.errors import UsageError
 from deconfound.loading import load
-from deconfound.loading.canonical import occurrence_index
+from deconfound.loading.draws import occurrence_index
 from tests.support.studies import Good, good_with, refused, tables
 
 # Contexts and draws

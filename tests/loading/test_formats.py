@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deconfound.errors import UsageError
-from deconfound.loading import csv, jsonl, load
+from deconfound.loading import csv, jsonl, jsonl_arrow, load
 from tests.support.studies import ROLES, Good, as_csv, as_jsonl, good_with, refused, same, tables, write_study
 
 COMPRESS = {
@@ -131,7 +131,7 @@ def test_cells_of_ten_megabytes_are_read(tmp_path, ending):
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_a_cell_may_be_larger_than_the_blocks_in_which_a_file_is_read(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(csv, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(jsonl, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(jsonl_arrow, "BLOCK_BYTES", 1 << 12)
     monkeypatch.delattr(jsonl, "_read_line_by_line")
     good = Good()
     good.log[3]["output"] = "x" * (1 << 16)

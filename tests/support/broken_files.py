@@ -291,7 +291,7 @@ CASES: list[Case] = [
     Case("line cut off", file_bytes("log.jsonl", lambda data: data[:-20]), "log.jsonl line 12", ("cut off",), "delete that line"),
     Case("line broken in two", replaced("log.jsonl", b", ", b",\n"), "log.jsonl line 1", ("not JSON",), "one object"),
     Case("line not an object", appended("log.jsonl", b"[1, 2]\n"), "log.jsonl line 13", ("[1, 2]",), "one object"),
-    Case("line null", appended("log.jsonl", b"null\n"), "log.jsonl line 13", ("context",), "context"),
+    Case("line null", appended("log.jsonl", b"null\n"), "log.jsonl line 13", ("not an object",), "one object"),
     Case("one JSON array", file_bytes("log.jsonl", lambda _: b'[\n{"a": 1}\n]\n'), "log.jsonl line 1", ('"["',), "one object"),
     Case("key twice", appended("log.jsonl", b'{"model":1,"model":2}\n'), "log.jsonl line 13", ("key twice",), "Remove one"),
     Case("half a surrogate pair", replaced("log.jsonl", b"ant on", b"\\ud83d"), "log.jsonl line 1", ("surrogate",), "UTF-8"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data.encode import encode, encode_by_appearance
+from deconfound.data.name_variants import NameVariants, Variant, fold_text
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
     TEXT_COLUMNS,
@@ -46,7 +47,9 @@ def resolve_models(replay: Replay, models: Sequence[str] | None) -> tuple[str, .
     present = set(replayed)
     for name in models or ():
         if name not in present:
+            variant = NameVariants(replayed).find(name)
             suggestion = did_you_mean(name, replayed) or "."
+            suggestion = suggestion if variant is None else f"; it {variant.description}."
             raise UsageError(
                 f"--models: {quote(name)} has no replay{suggestion} {replay.source} covers {join_names(replayed)}."
             )
@@ -141,11 +144,15 @@ def models_without_replay(experiment: Experiment, replay: Replay, models: Sequen
     lacking = [code for code, name in enumerate(names) if name not in compared]
     covered = join_names(models)
     option = shell_argument(",".join(models)) if len(models) <= MAX_LISTED_NAMES else "and the names of the others"
+    variants = NameVariants(models)
     problems = []
     for place, code in enumerate(lacking):
         count = f" ({pluralize(int(counts[code]), 'row')})" if counts[code] > 1 else ""
         similar = similar_name(names[code], models) if place < MAX_PRINTED_PROBLEMS else None
         typo = "" if similar is None else f"Correct it if {quote(similar)} is meant. "
+        variant = variants.find(names[code])
+        if variant is not None:
+            typo = f"It {variant.description}: correct it if that is meant. "
         what = f"model {quote(names[code])} has no replay{count}; {replay.source} covers {covered}"
         fix = f"{typo}Replay it, or leave it out with --models {option}."
         problems.append(Problem(experiment.locate(int(first[code])), what, fix))
@@ -188,8 +195,26 @@ def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[
     context = describe_context(experiment.arrow, row)
     what = f"context {context} has no replay of {join_names(missing)} in {replay.source}"
     more = f" ({pluralize(contexts, 'incomplete context')} in {pluralize(rows, 'row')})" if rows > 1 else ""
-    fix = "Replay the missing models, compare fewer models with --models, or drop such rows with --drop-incomplete."
+    fix = (
+        _rewritten_contexts(experiment.filter(~complete), replay)
+        + "Replay the missing models, compare fewer models with --models, or drop such rows with --drop-incomplete."
+    )
     return Problem(experiment.locate(row), what + more, fix)
+
+
+def _rewritten_contexts(incomplete: Experiment, replay: Replay) -> str:
+    """Say how many contexts without a full replay have one under a text, or an id, that is written differently."""
+    column = "context" if "context" in incomplete.arrow.column_names else "context_id"
+    if column not in replay.arrow.column_names:
+        return ""
+    replayed = replay.unique_values(column)
+    folded = {fold_text(text) for text in replayed}
+    count = sum(fold_text(text) in folded for text in incomplete.unique_values(column) - replayed)
+    if not count:
+        return ""
+    verb = "differs" if count == 1 else "differ"
+    what = f"{pluralize(count, column)} {verb} from a replayed one only in surrounding spaces or line ends"
+    return f"{what}: write them the same in both tables. "
 
 
 def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
@@ -221,15 +246,34 @@ def unrated_log_findings(rated: Log, unrated: Log | None) -> list[Finding]:
 
 
 def uncompared_model_findings(log: Log, experiment: Experiment, models: Sequence[str]) -> list[Finding]:
-    """Report rows of models that help to train the reward and are not compared."""
+    """Report rows of models that help to train the reward and are not compared; warn of names written differently."""
     findings = []
+    variants = NameVariants(models)
     for table in (log, experiment):
         others = sorted(table.unique_values("model").difference(models))
-        if others:
-            rows = int(is_in(table.arrow["model"], others).sum())
-            message = f"{table.source}: {pluralize(rows, 'row')} of models that are not compared ({join_names(others)})"
+        written = {name: variant for name in others if (variant := variants.find(name)) is not None}
+        findings += [_variant_finding(table, written)] if written else []
+        unrelated = [name for name in others if name not in written]
+        if unrelated:
+            rows = int(is_in(table.arrow["model"], unrelated).sum())
+            names = join_names(unrelated)
+            message = f"{table.source}: {pluralize(rows, 'row')} of models that are not compared ({names})"
             findings.append(Finding("models", "pass", Notice(f"{message} are used only to train the reward.")))
     return findings
+
+
+def _variant_finding(table: Table, written: Mapping[str, Variant]) -> Finding:
+    """Names that are probably those of compared models; rows are never merged by a guess."""
+    listed = list(written.items())
+    parts = []
+    for name, variant in listed[:MAX_LISTED_NAMES]:
+        rows = int(is_in(table.arrow["model"], [name]).sum())
+        parts.append(
+            f"{pluralize(rows, 'row')} {'is' if rows == 1 else 'are'} of {quote(name)}, which {variant.description}"
+        )
+    more = f"; and {len(listed) - MAX_LISTED_NAMES:,} more names" if len(listed) > MAX_LISTED_NAMES else ""
+    message = f"{table.source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
+    return Finding("models", "warn", Notice(message, "Correct the names in the table if they are the same model."))
 
 
 def underpowered_models(experiment: Experiment, models: Sequence[str]) -> list[Finding]:

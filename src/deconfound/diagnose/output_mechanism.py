@@ -39,7 +39,7 @@ def check_output_mechanism(
     if result is None:
         details = TooFewReplayedLogContexts(_replayed_log_contexts(arrays, study), MIN_STRATA)
         return (Finding(MECHANISM, "cannot tell", details, "A4"),)
-    difference = output_difference(result, "log", arrays.models, level)
+    difference = output_difference(result, "log", arrays, level)
     return (PendingFinding(MECHANISM, "A4", difference, result.auc, result.p_value),)
 
 

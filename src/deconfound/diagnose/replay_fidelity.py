@@ -44,6 +44,7 @@ class OutputDifference:
 
     ``models`` are those that differ by themselves, with the AUC of each. Of the experiment, ``repeated_rows`` have the
     context, model and output of an earlier row: copies, retries or cached outputs. One row per cell is compared.
+    ``repeated_draws`` are replay rows that equal an earlier draw of their cell; as copies they would differ together.
     """
 
     other_source: str  # "experiment" or "log"
@@ -52,6 +53,7 @@ class OutputDifference:
     models: tuple[str, ...]
     model_aucs: tuple[float, ...]
     repeated_rows: int
+    repeated_draws: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +101,20 @@ def check_replay_fidelity(arrays: StudyArrays, seed: int, level: float) -> tuple
     else:
         rows = arrays.experiment
         repeated = count_repeated_rows(rows.blocks, rows.context, rows.model)
-        details = output_difference(result, "experiment", arrays.models, level, repeated)
+        details = output_difference(result, "experiment", arrays, level, repeated)
         fidelity = PendingFinding(FIDELITY, "A2", details, result.auc, result.p_value)
     return fidelity, check_support(arrays, seed, level), check_draws(arrays)
 
 
 def output_difference(
-    result: TwoSampleResult, other_source: str, models: tuple[str, ...], level: float, repeated_rows: int = 0
+    result: TwoSampleResult, other_source: str, arrays: StudyArrays, level: float, repeated_rows: int = 0
 ) -> OutputDifference:
     """The comparison with the models that differ by themselves."""
     differing = result.significant_subgroups(level)
-    names = tuple(models[subgroup.code] for subgroup in differing)
+    names = tuple(arrays.models[subgroup.code] for subgroup in differing)
     aucs = tuple(subgroup.auc for subgroup in differing)
-    return OutputDifference(other_source, result.auc, result.strata, names, aucs, repeated_rows)
+    draws = count_repeated_rows(arrays.replay.blocks, arrays.replay.context, arrays.replay.model)
+    return OutputDifference(other_source, result.auc, result.strata, names, aucs, repeated_rows, draws)
 
 
 def check_support(arrays: StudyArrays, seed: int, level: float) -> Finding | PendingFinding:

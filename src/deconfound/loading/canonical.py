@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from deconfound.data import Mask, RowNumbers, count_by_model, describe_context, text_ids
-from deconfound.data.encode import encode_by_appearance
+from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import pluralize, quote
+from deconfound.loading.column_findings import column_findings
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
     MAX_EXACT_INTEGER,
@@ -28,10 +27,9 @@ from deconfound.loading.convert import (
 )
 from deconfound.loading.outcome_words import translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
-from deconfound.loading.raw import Column, RawTable, row_examples
+from deconfound.loading.raw import Column, RawTable
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
-DRAW_KEY = ("context_id", "model", "draw")
 OUTCOME_FIX = (
     "Write one number such as 0.5 (with a point), or a word such as yes or no; give other words a meaning with "
     "--outcome-values good=1,bad=0."
@@ -109,7 +107,7 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = [*_alias_findings(raw, mapping), *findings, *_empty_output_findings(raw, arrow)]
+    findings = [*column_findings(raw.source, mapping), *findings, *_empty_output_findings(raw, arrow)]
     return CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
 
 
@@ -177,13 +175,6 @@ def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
     return pa.array(np.where(fractional, 0.0, filled).astype(np.int64))
 
 
-def _alias_findings(raw: RawTable, mapping: ColumnMapping) -> list[Finding]:
-    if not mapping.by_alias:
-        return []
-    uses = "; ".join(f"{name} is read from column {quote(column)}" for name, column in mapping.by_alias.items())
-    return [Finding("columns", "pass", Notice(f"{raw.source}: {uses}.", "Choose another column with --map."))]
-
-
 def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
     if "output" not in arrow.column_names:
         return []
@@ -239,44 +230,3 @@ def _join_text(table: CanonicalTable, text_by_id: pa.Table, problems: list[Probl
         fix = "Add a context column, or rows with this context_id and its text to the replay."
         problems.append(Problem(table.locate(row), what, fix))
     return table.with_column("context", pc.fill_null(text_by_id["context"].take(at), ""))
-
-
-def number_draws(table: CanonicalTable, problems: list[Problem]) -> CanonicalTable:
-    """Number the rows of each context and model in order of appearance, unless the user numbered them."""
-    if table.has("draw"):
-        _refuse_duplicate_draws(table, problems)
-        return table
-    draws = occurrence_index(_group_codes(table, DRAW_KEY[:2]))
-    return table.with_column("draw", pa.array(draws)).in_order()
-
-
-def occurrence_index(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each row, the number of earlier rows with the same code."""
-    order = np.argsort(codes, kind="stable")
-    ranked = codes[order]
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    counts = np.empty(len(codes), dtype=np.int64)
-    counts[order] = np.arange(len(codes)) - np.repeat(starts, np.diff(np.append(starts, len(codes))))
-    return counts
-
-
-def _group_codes(table: CanonicalTable, names: tuple[str, ...]) -> NDArray[np.int64]:
-    """One code per combination of values in several columns."""
-    codes = np.zeros(table.arrow.num_rows, dtype=np.int64)
-    for name in names:
-        values, code = encode_by_appearance(table.arrow[name])
-        # Renumbered after each column, so that the product cannot overflow.
-        codes = np.unique(codes * len(values) + code, return_inverse=True)[1].astype(np.int64)
-    return codes
-
-
-def _refuse_duplicate_draws(table: CanonicalTable, problems: list[Problem]) -> None:
-    repeated = np.flatnonzero(occurrence_index(_group_codes(table, DRAW_KEY)) > 0)
-    if not len(repeated):
-        return
-    row = int(repeated[0])
-    _, model, draw = (table.arrow[name][row].as_py() for name in DRAW_KEY)
-    context = describe_context(table.arrow, row)
-    what = f"draw {draw} of model {quote(model)} on context {context} occurs a second time"
-    fix = "Number the draws of each context and model, or leave the draw column out: they are then numbered in order."
-    problems.append(Problem(table.locate(row), what + row_examples(table.row_numbers, repeated), fix))

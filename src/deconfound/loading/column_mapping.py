@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -34,20 +35,23 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("feature_",),
 }
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
+SIMILARITY = 0.82  # "lable_" and "label_" have 0.83, "future_" and "feature_" 0.80
+MAX_COMPARED_COLUMNS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping:
     """Canonical name -> the user's column.
 
-    ``by_alias`` are those found by an alias, ``unused`` all other columns, ``missing`` the canonical names that the
-    table needs and lacks.
+    ``by_alias`` are those found under another name, ``unused`` all other columns, ``missing`` the canonical names that
+    the table needs and lacks. ``similar`` are unused columns whose names are close to one that would be used.
     """
 
     columns: dict[str, str]
     by_alias: dict[str, str]
     unused: tuple[str, ...]
     missing: tuple[str, ...]
+    similar: dict[str, str]
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
@@ -63,7 +67,33 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
 
 def normalize_name(name: str) -> str:
     """Remove differences in case, spaces and hyphens from a column's name."""
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+    return _normalize(name.strip())
+
+
+def _normalize(text: str) -> str:
+    return text.lower().replace(" ", "_").replace("-", "_")
+
+
+def prefixed_name(column: str, prefixes: Sequence[str]) -> str | None:
+    """A column's canonical name by its prefix, which may vary as names do; what follows it stays as it is."""
+    if normalize_name(column) in ALIASES["propensity"]:
+        return None
+    trimmed = column.lstrip()
+    matches = (p for p in prefixes if _normalize(trimmed[: len(p)]) == p)
+    return next((prefix + trimmed[len(prefix) :] for prefix in matches), None)
+
+
+def similar_columns(unused: Sequence[str], names: Sequence[str], prefixes: Sequence[str]) -> dict[str, str]:
+    """Which unused columns are close to a name or a prefix that would be used; only the first ones of very many."""
+    similar = {}
+    for column in unused[:MAX_COMPARED_COLUMNS]:
+        normalized = normalize_name(column)
+        head = normalized.partition("_")[0] + "_"
+        near_prefix = difflib.get_close_matches(head, prefixes, n=1, cutoff=SIMILARITY) if head != normalized else []
+        near = difflib.get_close_matches(normalized, names, n=1, cutoff=SIMILARITY)
+        if near or (near_prefix and normalized not in ALIASES["propensity"]):
+            similar[column] = near[0] if near else f"{near_prefix[0]}*"
+    return similar
 
 
 def matching_columns(name: str, present: Sequence[str], *, accept_id_alias: bool) -> list[str]:
@@ -89,32 +119,42 @@ class ColumnResolver:
     def resolve(self, present: Sequence[str], problems: list[Problem]) -> ColumnMapping:
         """Assign every column of the table; ambiguous ones are problems, missing ones are listed."""
         columns = {name: mapped for name, mapped in self.mapping.items() if mapped in present and self._has_role(name)}
-        by_alias: dict[str, str] = {}
+        candidates = self._candidates(present, columns)
+        problems += [self._ambiguous(name, matches) for name, matches in candidates.items() if len(matches) > 1]
+        found = {name: matches[0] for name, matches in candidates.items() if len(matches) == 1}
+        columns |= found
+        by_alias = {name: column for name, column in found.items() if column != name}
+        used = set(columns.values())
+        unused = tuple(column for column in present if column not in used)
+        free = [name for name in COLUMNS_BY_ROLE[self.role] if name not in columns]
+        similar = similar_columns(unused, free, PREFIXES_BY_ROLE[self.role])
+        return ColumnMapping(columns, by_alias, unused, self._missing_names(columns, present), similar)
+
+    def _candidates(self, present: Sequence[str], mapped: Mapping[str, str]) -> dict[str, list[str]]:
+        """The columns that could be each canonical one that is not mapped yet."""
+        candidates: dict[str, list[str]] = {}
         for name in COLUMNS_BY_ROLE[self.role]:
-            if name in columns:
-                continue
             matches = [name] if name in present else []
             if name not in self.mapping:
                 matches = matching_columns(name, present, accept_id_alias=self.accept_id_alias)
-            if len(matches) > 1:
-                problems.append(self._ambiguous(name, matches))
-            elif matches:
-                columns[name] = matches[0]
-                if matches[0] != name:
-                    by_alias[name] = matches[0]
-        mapped = set(columns.values())
-        columns |= {c: c for c in present if c not in mapped and c not in columns and self._has_role_prefix(c)}
-        used = set(columns.values())
-        unused = tuple(column for column in present if column not in used)
-        return ColumnMapping(columns, by_alias, unused, self._missing_names(columns, present))
+            if matches and name not in mapped:
+                candidates[name] = matches
+        taken = {*mapped.values(), *(matches[0] for matches in candidates.values() if len(matches) == 1)}
+        prefixed = self._prefixed(present, taken)
+        return candidates | {name: matches for name, matches in prefixed.items() if name not in mapped}
+
+    def _prefixed(self, present: Sequence[str], taken: set[str]) -> dict[str, list[str]]:
+        """Canonical names of labels, features and propensities of single models -> the columns that match."""
+        found: dict[str, list[str]] = {}
+        for column in present:
+            name = None if column in taken else prefixed_name(column, PREFIXES_BY_ROLE[self.role])
+            if name is not None:
+                found.setdefault(name, []).append(column)
+        return found
 
     def _has_role(self, name: str) -> bool:
         """Whether a table of this role can have the canonical column."""
         return name in COLUMNS_BY_ROLE[self.role] or name.startswith(PREFIXES_BY_ROLE[self.role])
-
-    def _has_role_prefix(self, column: str) -> bool:
-        """Whether a column is a label, a feature or one model's propensity by its name alone."""
-        return column.startswith(PREFIXES_BY_ROLE[self.role]) and normalize_name(column) not in ALIASES["propensity"]
 
     def _ambiguous(self, name: str, matches: list[str]) -> Problem:
         what = f"several columns could be the {name}: {join_names(matches)}"

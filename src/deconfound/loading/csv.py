@@ -17,6 +17,7 @@ from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_positions, file_error
+from deconfound.loading.input_limit import require_columns
 from deconfound.loading.raw import RawTable, row_examples
 
 DELIMITERS = ",;\t|"
@@ -30,6 +31,7 @@ def read_csv(data: bytes, source: str) -> RawTable:
     """Read text with a header, separated by comma, semicolon, tab or bar; rows of another length raise."""
     delimiter = sniff_delimiter(data)
     file = _CsvFile(data, delimiter, _read_header(data, delimiter, source))
+    require_columns(source, len(file.names))
     row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
     if row is not None:
         fix = 'Close it, and double quotes inside a quoted cell (""). If this is the last row, the file may be cut off.'

@@ -25,7 +25,7 @@ from deconfound.data import (
 from deconfound.errors import DataError, Problem, UsageError, merge_problems
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
-from deconfound.loading.canonical import CanonicalTable, OutcomeScale, align_contexts, canonicalize, number_draws
+from deconfound.loading.canonical import CanonicalTable, OutcomeScale, align_contexts, canonicalize
 from deconfound.loading.column_mapping import (
     ColumnResolver,
     check_mapping,
@@ -33,6 +33,7 @@ from deconfound.loading.column_mapping import (
     missing_column_problems,
     unmatched_mappings,
 )
+from deconfound.loading.draws import number_draws
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import TableLike, read_table, source_name
 

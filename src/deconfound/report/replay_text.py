@@ -21,13 +21,8 @@ def _output_difference(details: replay.OutputDifference, finding: Finding) -> tu
     named = zip(details.models, details.model_aucs, strict=True)
     models = join_noted_names((model, f" (AUC {auc:.2f})") for model, auc in named)
     alone = f" Models that differ on their own: {models}." if models else ""
-    copies = remove = ""
-    if details.repeated_rows:
-        copies = (
-            f"Copies, retries or cached outputs in the experiment: {pluralize(details.repeated_rows, 'row')} with the "
-            "context, model and output of another row. One row per context and model was compared. "
-        )
-        remove = "Remove copies first. "
+    copies = _copies_text(details)
+    remove = "Remove copies first. " if copies else ""
     observation = f"{copies}Replayed outputs differ from the {details.other_source}'s ({test}).{alone}"
     if details.other_source == "experiment":
         return (
@@ -41,6 +36,22 @@ def _output_difference(details: replay.OutputDifference, finding: Finding) -> tu
         "Put what the system knew into the context, or use only log rows of fresh sessions. If only the version "
         "differs, the reward can still be learned from the log.",
     )
+
+
+def _copies_text(details: replay.OutputDifference) -> str:
+    """Rows that equal another one, in the experiment and in the replay; empty where there are none."""
+    text = ""
+    if details.repeated_rows:
+        text = (
+            f"Copies, retries or cached outputs in the experiment: {pluralize(details.repeated_rows, 'row')} with the "
+            "context, model and output of another row. One row per context and model was compared. "
+        )
+    if details.repeated_draws:
+        text += (
+            f"Equal draws in the replay: {pluralize(details.repeated_draws, 'row')} with the context, model and output "
+            "of another row. If they are copies and no draws of their own, they are a likely cause. "
+        )
+    return text
 
 
 def _outside_support(details: replay.OutsideSupport, finding: Finding) -> tuple[str, str]:
