@@ -28,7 +28,7 @@ import numpy as np
 from deconfound.atomic import remove_leftovers, write_files, write_text
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import escape_json
-from deconfound.file_lock import locked_file
+from deconfound.file_lock import locked_file, require_lockable
 
 PARTS, DIGEST = "parts", "sha256"  # keys that the document must not have itself
 NAME_DIGITS = 16  # of a part's checksum in its name
@@ -58,6 +58,11 @@ class BundlePath:
         """The document."""
         return self.folder / f"{self.name}.json"
 
+    @property
+    def lock(self) -> Path:
+        """The lock file of a save."""
+        return self.folder / f".{self.name}.lock"
+
     def part(self, name: str, content: bytes) -> Path:
         """The file of a part."""
         stem, suffix = name.rsplit(".", 1)
@@ -80,9 +85,8 @@ def save_bundle(path: BundlePath, bundle: Bundle, *, overwrite: bool = False) ->
     Without locks, two saves at the same time can delete each other's parts. Loading reports that.
     """
     path.folder.mkdir(parents=True, exist_ok=True)
-    with locked_file(path.folder / f".{path.name}.lock", "save", WAIT_SECONDS, required=False):
-        if not overwrite:
-            require_replaceable(path)
+    with locked_file(path.lock, "save", WAIT_SECONDS, required=False):
+        require_replaceable(path, overwrite=overwrite)
         files = {name: path.part(name, content) for name, content in bundle.parts.items()}
         document = _as_read_back({**bundle.document, PARTS: _part_entries(files, bundle.parts)})
         try:
@@ -108,9 +112,14 @@ def load_bundle(path: BundlePath) -> Bundle:
     raise path.unusable(path.index, "other processes replace it all the time")
 
 
-def require_replaceable(path: BundlePath) -> None:
-    """Refuse to replace a document that is not a bundle's."""
-    if path.index.exists() and _own_document(path.index) is None:
+def require_replaceable(path: BundlePath, *, overwrite: bool = False) -> None:
+    """Refuse a folder whose lock is not ours, or whose document is not a bundle's; ``overwrite`` replaces any file."""
+    require_lockable(path.lock)
+    if not os.path.lexists(path.index):
+        return
+    if not path.index.is_file():
+        raise UsageError(f"{path.index} exists and is not an ordinary file. Choose another folder with -o.")
+    if not overwrite and _own_document(path.index) is None:
         what = f"{path.index} exists and is not a file that deconfound saved"
         raise UsageError(f"{what}. Choose another folder with -o, or replace the file with --overwrite.")
 

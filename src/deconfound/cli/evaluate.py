@@ -27,6 +27,7 @@ from deconfound.cli.output_path import (
     add_overwrite_option,
     check_output_file,
     check_output_folder,
+    require_no_inputs,
     require_path,
     writing,
 )
@@ -196,20 +197,36 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     if path.suffix not in (FOLDER, JSON, HTML):
         raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
     if path.suffix != FOLDER:
-        inputs = (arguments.log, arguments.experiment, arguments.replay, arguments.target)
-        return check_output_file(arguments.output, inputs, overwrite=arguments.overwrite)
-    if not arguments.overwrite:
-        from deconfound.bundle import require_replaceable
-        from deconfound.report.persistence import result_path
+        return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
+    _check_result_folder(check_output_folder(arguments.output), arguments)
+    return path
 
-        require_replaceable(result_path(path))
-    return check_output_folder(arguments.output)
+
+def _inputs(arguments: argparse.Namespace) -> tuple[str | None, ...]:
+    return (arguments.log, arguments.experiment, arguments.replay, arguments.target)
+
+
+def _check_result_folder(folder: Path, arguments: argparse.Namespace) -> None:
+    from deconfound.bundle import require_replaceable
+    from deconfound.report.persistence import result_path
+
+    require_no_inputs(_result_files(folder), _inputs(arguments))
+    require_replaceable(result_path(folder), overwrite=arguments.overwrite)
+
+
+def _result_files(folder: Path) -> list[Path]:
+    """The files in a folder that saving a result there may replace or delete."""
+    from deconfound.report.persistence import result_path
+
+    return result_path(folder).files() if folder.is_dir() else []
 
 
 def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
     from deconfound.report.persistence import SavedResult, save
 
-    with writing(path, overwrite=arguments.overwrite):
+    files = _result_files(path) if path.suffix == FOLDER else ()
+    # A saved result has its own check of what it may replace.
+    with writing(path, _inputs(arguments), files=files, overwrite=arguments.overwrite or path.suffix == FOLDER):
         if path.suffix == JSON:
             result.to_json(path)
         elif path.suffix == HTML:

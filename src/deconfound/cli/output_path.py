@@ -45,10 +45,8 @@ def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, o
     """Refuse files that are inputs, that exist without --overwrite, or that cannot be written."""
     from deconfound.bundle import is_part_of_bundle
 
+    require_no_inputs(paths, inputs)
     for path in paths:
-        same = next((one for one in inputs if one is not None and _is_same_file(path, one)), None)
-        if same is not None:
-            raise UsageError(f"-o {path} would replace the input {same}; choose another name.")
         if not path.exists():
             continue
         if not path.is_file():
@@ -61,6 +59,14 @@ def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, o
             raise UsageError(f"-o {path} is write-protected; choose another name.")
     for folder in {Path(os.path.realpath(path)).parent for path in paths}:
         require_writable(folder)
+
+
+def require_no_inputs(paths: Sequence[Path], inputs: Sequence[str | Path | None]) -> None:
+    """Refuse to replace a file that is read, also where a link leads to it."""
+    for path in paths:
+        same = next((one for one in inputs if one is not None and _is_same_file(path, one)), None)
+        if same is not None:
+            raise UsageError(f"-o {path} would replace the input {same}; choose another name.")
 
 
 def require_path(output: str) -> Path:
@@ -79,13 +85,19 @@ def require_writable(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, *, overwrite: bool = True) -> Iterator[None]:
+def writing(
+    path: Path, inputs: Sequence[str | Path | None] = (), *, files: Sequence[Path] = (), overwrite: bool
+) -> Iterator[None]:
     """Turn the system's errors into advice; every writer leaves the earlier content as it was.
 
-    Without ``overwrite`` a file that has appeared since ``check_output_file`` is not replaced.
+    ``files`` are what is written, if ``path`` is a folder. What has appeared there during the run is checked again:
+    without ``overwrite`` no file is replaced, and an input never.
     """
-    if not overwrite and path.is_file():
-        raise UsageError(f"-o {path} has appeared during the run and was not replaced; choose another name.")
+    written = files or (path,)
+    require_no_inputs(written, inputs)
+    appeared = None if overwrite else next((file for file in written if file.is_file()), None)
+    if appeared is not None:
+        raise UsageError(f"-o {appeared} has appeared during the run and was not replaced; choose another name.")
     try:
         yield
     except OSError as error:

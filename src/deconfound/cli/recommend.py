@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         has_cost=result.policy.cost is not None,
     )
     if path is not None:
-        with writing(path, overwrite=arguments.overwrite):
+        with writing(path, _inputs(arguments), overwrite=arguments.overwrite):
             write_recommendations(table, path)
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
@@ -69,12 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _output_path(arguments: argparse.Namespace) -> Path | None:
     """Where to write; an impossible place is refused before the work starts."""
-    from deconfound.report.persistence import result_path
     from deconfound.report.recommendations_io import require_supported_format
 
     if arguments.output is None:
         return None
     require_supported_format(require_path(arguments.output))
+    return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
+
+
+def _inputs(arguments: argparse.Namespace) -> tuple[str | Path, ...]:
+    from deconfound.report.persistence import result_path
+
     folder = Path(arguments.result)
-    result_files = result_path(folder).files() if folder.is_dir() else []
-    return check_output_file(arguments.output, (arguments.replay, *result_files), overwrite=arguments.overwrite)
+    return (arguments.replay, *(result_path(folder).files() if folder.is_dir() else ()))

@@ -73,6 +73,6 @@ def run_reproduction(arguments: argparse.Namespace) -> int:
     if path is None:
         write_result(page)
     else:
-        with writing(path, overwrite=arguments.overwrite):
+        with writing(path, arguments.results, overwrite=arguments.overwrite):
             write_text(path, page)
     return 0
