@@ -12,9 +12,10 @@ from typing import NoReturn
 
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
+from deconfound.cli.interrupt import interrupts
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
-from deconfound.cli.terminal import write_message
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
@@ -39,18 +40,15 @@ def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; every failure ends in a message."""
     try:
         prepare_streams()
-        code = _run_command(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe early, as `| head` does; that is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _run_command(arguments)
+    except SystemExit:  # after --help or --version
+        write_result("")
+        raise
     except Exception as error:
-        if os.environ.get(TRACEBACK):
+        if interrupts.explain(error) or os.environ.get(TRACEBACK):
             raise
         _print_error(*_messages(error))
         return error.exit_code if isinstance(error, DeconfoundError) else DeconfoundError.exit_code
-    return code
 
 
 def _messages(error: Exception) -> tuple[str, ...]:

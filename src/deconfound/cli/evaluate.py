@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,15 +93,14 @@ def add_command(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Save the result on request, then print it: a reader that closes the pipe early must not prevent the saving."""
+    """Save the result on request, then print it: a failure of printing must not prevent the saving."""
     path = _output_path(arguments)
     results = _evaluate(load_study(arguments), arguments)
     try:
         if path is not None:
             _save(results[0], path, arguments)
     except UsageError:  # the computed result is worth more than the place that could not take it
-        with suppress(BrokenPipeError):
-            _print(results, as_json=arguments.json, verbose=arguments.verbose)
+        _print(results, as_json=arguments.json, verbose=arguments.verbose)
         raise
     _print(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deconfound.atomic import check_writable
+from deconfound.cli.interrupt import interrupts
 from deconfound.errors import UsageError
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -79,7 +80,8 @@ def require_path(output: str) -> Path:
 def require_writable(folder: Path) -> None:
     """Refuse a folder in which no file can be created."""
     try:
-        check_writable(folder)
+        with interrupts.held():
+            check_writable(folder)
     except OSError as error:
         raise UsageError(f"-o: {folder} cannot be written ({error.strerror}); choose another place.") from error
 
@@ -99,7 +101,8 @@ def writing(
     if appeared is not None:
         raise UsageError(f"-o {appeared} has appeared during the run and was not replaced; choose another name.")
     try:
-        yield
+        with interrupts.held():
+            yield
     except OSError as error:
         what = f"{path} cannot be written ({error.strerror or error}); earlier content is unchanged"
         advice = "Free some space, or choose" if error.errno in NO_SPACE else "Choose"
