@@ -118,7 +118,7 @@ def require_replaceable(path: BundlePath, *, overwrite: bool = False) -> None:
     if not path.index.is_file():
         raise UsageError(f"{path.index} exists and is not an ordinary file. Choose another folder with -o.")
     if not overwrite and _own_document(path.index) is None:
-        what = f"{path.index} exists and is not a file that deconfound saved"
+        what = f"{path.index} exists and is {_describe(path.index)}"
         raise UsageError(f"{what}. Choose another folder with -o, or replace the file with --overwrite.")
 
 
@@ -207,6 +207,17 @@ def _own_document(index: Path) -> dict[str, Any] | None:
         return None
     is_bundle = document is not None and isinstance(document.get(PARTS), dict) and _is_intact(document)
     return document if is_bundle else None
+
+
+def _describe(index: Path) -> str:
+    """What a file is that has the name of a document and is none."""
+    try:
+        document = _parse(_read_regular_file(index)) or {}
+    except OSError:
+        document = {}
+    if {"schema", "version"} <= document.keys() and PARTS not in document:
+        return "a result in one file, as `-o FILE.json` writes it, and not part of a saved folder"
+    return "not a file that deconfound saved"
 
 
 def _is_intact(document: Mapping[str, Any]) -> bool:

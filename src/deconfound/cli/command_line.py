@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from traceback import extract_tb
-from typing import NoReturn
 
 from deconfound import __version__
 from deconfound.cli import bench, check, demo, evaluate, plan, recommend
+from deconfound.cli.command_parser import CommandParser
 from deconfound.cli.interrupt import interrupts
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
@@ -26,14 +26,6 @@ OUT_OF_MEMORY = (
 )
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
-
-
-class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors end like all others: one message, exit code 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the whole usage and exiting."""
-        raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -94,6 +86,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run_command(arguments: Sequence[str]) -> int:
+    if any("\0" in argument for argument in arguments):
+        raise UsageError("An argument contains the character NUL, which no name of a file or model can have.")
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
     parsed = build_parser().parse_args(arguments)

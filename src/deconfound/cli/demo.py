@@ -16,6 +16,9 @@ from deconfound.cli.options import (
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
+from deconfound.errors import UsageError
+
+FILE_SUFFIXES = (".json", ".jsonl", ".html", ".csv", ".parquet", ".gz", ".zst", ".txt", ".md", ".svg", ".png")
 
 if TYPE_CHECKING:
     from deconfound.demo import Demo
@@ -65,6 +68,8 @@ def _output_folder(arguments: argparse.Namespace) -> Path | None:
     if arguments.output is None:
         return None
     folder = check_output_folder(arguments.output)
+    if folder.suffix in FILE_SUFFIXES and not folder.is_dir():
+        raise UsageError(f"-o {folder} is the name of a file, and the demo writes a folder; choose another name.")
     check_files(_files(folder), (), overwrite=arguments.overwrite)
     return folder
 

@@ -116,16 +116,23 @@ def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[st
     unit = 1.0 if value_of_outcome is None else value_of_outcome
     if not (math.isfinite(unit) and unit > 0):
         raise UsageError(f"--value-of-outcome must be a finite number above zero, not {unit:g}.")
-    costs = {}
+    costs: dict[str, float] = {}
     for pair in pairs:
-        name, equals, amount = pair.rpartition("=")
-        try:
-            costs[name] = float(amount) / unit
-        except ValueError:
-            equals = ""
-        if not (name and equals):
-            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
+        name, amount = _parse_cost(pair)
+        if name in costs:
+            raise UsageError(f"--cost names {quote(name)} more than once; give one amount.")
+        costs[name] = amount / unit
     return costs or None
+
+
+def _parse_cost(pair: str) -> tuple[str, float]:
+    name, _, amount = pair.rpartition("=")
+    try:
+        if name and "_" not in amount:  # Python would read 1_0 as 10
+            return name, float(amount)
+    except ValueError:
+        pass
+    raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
 
 
 def _add_feature_options(parser: argparse.ArgumentParser) -> None:

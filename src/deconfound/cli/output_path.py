@@ -52,10 +52,10 @@ def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, o
             continue
         if not path.is_file():
             raise UsageError(f"-o {path} exists and is not an ordinary file; choose another name.")
-        if not overwrite:
-            raise UsageError(f"-o {path} exists; choose another name, or replace it with --overwrite.")
         if is_part_of_bundle(path):
             raise UsageError(f"-o {path} belongs to a saved result and cannot be replaced alone; choose another name.")
+        if not overwrite:
+            raise UsageError(f"-o {path} exists; choose another name, or replace it with --overwrite.")
         if not os.access(path, os.W_OK):
             raise UsageError(f"-o {path} is write-protected; choose another name.")
     for folder in {Path(os.path.realpath(path)).parent for path in paths}:
@@ -74,6 +74,8 @@ def require_path(output: str) -> Path:
     """The path that -o names; an empty one would mean the current folder."""
     if not output.strip():
         raise UsageError("-o is empty; name a file or a folder, or leave it out.")
+    if output == "-":
+        raise UsageError("-o - does not mean standard output; the result is printed anyway. Leave it out.")
     return Path(output)
 
 

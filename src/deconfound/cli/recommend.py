@@ -14,6 +14,7 @@ from deconfound.cli.options import (
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.terminal import write_result
+from deconfound.errors import UsageError
 
 
 def add_command(commands: Commands) -> None:
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from deconfound.report.scale import Scale
 
+    if not arguments.result.strip():
+        raise UsageError("DIR is empty; name the folder written by `deconfound evaluate -o DIR`.")
     path = _output_path(arguments)
     saved = load(Path(arguments.result))
     result = saved.result

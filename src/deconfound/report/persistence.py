@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
-from deconfound.bundle import Bundle, BundlePath, load_bundle, save_bundle
+from deconfound.bundle import Bundle, BundlePath, is_part_of_bundle, load_bundle, save_bundle
 from deconfound.decide.recommendation import Recommendation
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
@@ -75,8 +76,7 @@ def save(saved: SavedResult, directory: Path, *, overwrite: bool = False) -> Non
 def load(directory: Path) -> SavedResult:
     """Read a saved result; raise a ``DataError`` if it is missing, damaged, or mixed from several results."""
     path = result_path(directory)
-    if directory.exists() and not directory.is_dir():
-        raise path.unusable(directory, "this is a file, and a saved result is a folder")
+    _require_folder(directory, path)
     bundle = load_bundle(path, (REWARD, FEATURIZER))
     schema = bundle.document.get("schema")
     if schema != SCHEMA:
@@ -85,6 +85,21 @@ def load(directory: Path) -> SavedResult:
         return _saved_result(bundle, path)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, UsageError) as error:
         raise path.unusable(path.index, f"it is not a saved result ({type(error).__name__}: {error})") from error
+
+
+def _require_folder(directory: Path, path: BundlePath) -> None:
+    """A saved result is a folder that can be read."""
+    try:
+        os.scandir(directory).close()
+    except NotADirectoryError as error:
+        what = "this is a file, and a saved result is a folder"
+        fix = f"Name its folder: {directory.parent}" if is_part_of_bundle(directory) else path.fix
+        raise DataError([Problem(str(directory), what, fix)]) from error
+    except (FileNotFoundError, ValueError) as error:
+        raise path.unusable(directory, "there is no such folder") from error
+    except OSError as error:
+        what = f"the folder cannot be read ({error.strerror})"
+        raise DataError([Problem(str(directory), what, "Check its permissions.")]) from error
 
 
 def _saved_result(bundle: Bundle, path: BundlePath) -> SavedResult:
