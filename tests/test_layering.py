@@ -22,7 +22,7 @@ RANKS = (
     {"escaping"},
     {"errors", "formatting", "progress", "threads"},
     {"findings", "file_lock"},
-    {"design", "atomic"},
+    {"design", "atomic", "array_archive"},
     {"linalg", "data", "bundle"},
     {"loading"},
     {"features", "traces"},

@@ -11,24 +11,22 @@ bundle to the new one. Then the old parts are deleted, and those that a killed s
 
 from __future__ import annotations
 
-import io
 import json
+import math
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from deconfound.atomic import remove_leftovers, write_files, write_text
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import escape_json
-from deconfound.file_lock import locked_file
+from deconfound.file_lock import locked_file, require_lockable
 
 PARTS, DIGEST = "parts", "sha256"  # keys that the document must not have itself
 NAME_DIGITS = 16  # of a part's checksum in its name
@@ -58,6 +56,11 @@ class BundlePath:
         """The document."""
         return self.folder / f"{self.name}.json"
 
+    @property
+    def lock(self) -> Path:
+        """The lock file of a save."""
+        return self.folder / f".{self.name}.lock"
+
     def part(self, name: str, content: bytes) -> Path:
         """The file of a part."""
         stem, suffix = name.rsplit(".", 1)
@@ -80,9 +83,8 @@ def save_bundle(path: BundlePath, bundle: Bundle, *, overwrite: bool = False) ->
     Without locks, two saves at the same time can delete each other's parts. Loading reports that.
     """
     path.folder.mkdir(parents=True, exist_ok=True)
-    with locked_file(path.folder / f".{path.name}.lock", "save", WAIT_SECONDS, required=False):
-        if not overwrite:
-            require_replaceable(path)
+    with locked_file(path.lock, "save", WAIT_SECONDS, required=False):
+        require_replaceable(path, overwrite=overwrite)
         files = {name: path.part(name, content) for name, content in bundle.parts.items()}
         document = _as_read_back({**bundle.document, PARTS: _part_entries(files, bundle.parts)})
         try:
@@ -96,22 +98,27 @@ def save_bundle(path: BundlePath, bundle: Bundle, *, overwrite: bool = False) ->
             remove_leftovers(path.folder)
 
 
-def load_bundle(path: BundlePath) -> Bundle:
-    """Read a bundle; raise a ``DataError`` if it is missing, or if anything is not as it was saved."""
+def load_bundle(path: BundlePath, names: Collection[str]) -> Bundle:
+    """Read a bundle with these parts; raise a ``DataError`` if it is missing, or if anything is not as it was saved."""
     for _ in range(READ_ATTEMPTS):
         text = _read(path, path.index)
         try:
-            return _load(path, text)
+            return _load(path, text, names)
         except DataError:
             if _read(path, path.index) == text:
                 raise
     raise path.unusable(path.index, "other processes replace it all the time")
 
 
-def require_replaceable(path: BundlePath) -> None:
-    """Refuse to replace a document that is not a bundle's."""
-    if path.index.exists() and _own_document(path.index) is None:
-        what = f"{path.index} exists and is not a file that deconfound saved"
+def require_replaceable(path: BundlePath, *, overwrite: bool = False) -> None:
+    """Refuse a folder whose lock is not ours, or whose document is not a bundle's; ``overwrite`` replaces any file."""
+    require_lockable(path.lock)
+    if not os.path.lexists(path.index):
+        return
+    if not path.index.is_file():
+        raise UsageError(f"{path.index} exists and is not an ordinary file. Choose another folder with -o.")
+    if not overwrite and _own_document(path.index) is None:
+        what = f"{path.index} exists and is {_describe(path.index)}"
         raise UsageError(f"{what}. Choose another folder with -o, or replace the file with --overwrite.")
 
 
@@ -122,20 +129,7 @@ def is_part_of_bundle(file: Path) -> bool:
     return document is not None and (file == index or file.name in _part_names(document))
 
 
-def arrays_to_bytes(arrays: Mapping[str, Any]) -> bytes:
-    """Arrays as the content of an .npz file; equal arrays give equal bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def arrays_from_bytes(content: bytes) -> dict[str, Any]:
-    """The inverse of ``arrays_to_bytes``; objects are refused, because reading them could run code."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
-def _load(path: BundlePath, text: bytes) -> Bundle:
+def _load(path: BundlePath, text: bytes, names: Collection[str]) -> Bundle:
     document = _parse(text)
     if document is None:
         raise path.unusable(path.index, "it is not a file that deconfound saved, or it is damaged")
@@ -143,12 +137,14 @@ def _load(path: BundlePath, text: bytes) -> Bundle:
         raise path.unusable(path.index, "it has no checksums: another version of deconfound wrote it")
     if not _is_intact(document):
         raise path.unusable(path.index, "its content was changed after it was saved")
+    if document[PARTS].keys() != set(names):
+        raise path.unusable(path.index, "it names other parts than it must have")
     parts = {name: _load_part(path, name, entry) for name, entry in document[PARTS].items()}
     return Bundle({key: value for key, value in document.items() if key not in (PARTS, DIGEST)}, parts)
 
 
-def _load_part(path: BundlePath, name: str, entry: object) -> bytes:
-    if not isinstance(entry, dict) or not isinstance(entry.get("file"), str):
+def _load_part(path: BundlePath, name: str, entry: Any) -> bytes:  # noqa: ANN401  (any JSON)
+    if _file_name(entry) is None:
         raise path.unusable(path.index, "it does not name its parts")
     file = path.folder / entry["file"]
     content = _read(path, file) if file.parent == path.folder else b""
@@ -181,7 +177,9 @@ def _read_regular_file(file: Path) -> bytes:
 
 def _parse(text: bytes) -> dict[str, Any] | None:
     try:
-        document = json.loads(text, object_pairs_hook=_without_repeated_keys)
+        document = json.loads(
+            text, object_pairs_hook=_without_repeated_keys, parse_float=_finite, parse_constant=_finite
+        )
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
@@ -194,17 +192,39 @@ def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
+def _finite(text: str) -> float:
+    """A number of the document; those that are not finite are written as null, and never as themselves."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError("a number is not finite")
+    return number
+
+
 def _own_document(index: Path) -> dict[str, Any] | None:
     """The document of a bundle; None if the file is something else, or missing."""
     try:
         document = _parse(_read_regular_file(index))
     except OSError:
         return None
-    return document if document is not None and _is_intact(document) and PARTS in document else None
+    is_bundle = document is not None and isinstance(document.get(PARTS), dict) and _is_intact(document)
+    return document if is_bundle else None
+
+
+def _describe(index: Path) -> str:
+    """What a file is that has the name of a document and is none."""
+    try:
+        document = _parse(_read_regular_file(index)) or {}
+    except OSError:
+        document = {}
+    if {"schema", "version"} <= document.keys() and PARTS not in document:
+        return "a result in one file, as `-o FILE.json` writes it, and not part of a saved folder"
+    return "not a file that deconfound saved"
 
 
 def _is_intact(document: Mapping[str, Any]) -> bool:
-    return document.get(DIGEST) == _document_digest({key: document[key] for key in document if key != DIGEST})
+    try:
+        return document.get(DIGEST) == _document_digest({key: document[key] for key in document if key != DIGEST})
+    except RecursionError:
+        return False
 
 
 def _as_read_back(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,7 +243,13 @@ def _part_entries(files: Mapping[str, Path], parts: Mapping[str, bytes]) -> dict
 
 
 def _part_names(document: Mapping[str, Any]) -> set[str]:
-    return {entry["file"] for entry in document.get(PARTS, {}).values()}
+    return {name for name in map(_file_name, document.get(PARTS, {}).values()) if name is not None}
+
+
+def _file_name(entry: object) -> str | None:
+    """The file that an entry names; no file has a name with NUL."""
+    name = entry.get("file") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) and "\0" not in name else None
 
 
 def _remove_old_parts(path: BundlePath) -> None:

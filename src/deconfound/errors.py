@@ -74,9 +74,11 @@ class UsageError(DeconfoundError):
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that NumPy's generators do not take."""
+    """Refuse a seed that NumPy's generators do not take, or of which they would use only a part."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise UsageError(f"seed (--seed) must be a whole number of at least 0, not {seed!r}.")
+    if seed >= 2**128:
+        raise UsageError("seed (--seed) must be below 2^128.")
 
 
 class AssumptionError(DeconfoundError):

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from deconfound.errors import UsageError
 
 RETRY_SECONDS = 0.02
+CONTENT = re.compile(rb"lock of deconfound, process (\d{1,20})\n")
+MAX_BYTES = 64  # no lock file is longer
+# A link would lead to a file that is not ours, and a pipe would keep us waiting.
+OPEN_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """An open and locked file."""
+
+    handle: int
+    path: Path
+    is_ours: bool  # False for an empty file that was there before: it stays
 
 
 def try_lock(handle: int) -> bool:
@@ -33,6 +49,17 @@ def try_lock(handle: int) -> bool:
     return True
 
 
+def require_lockable(path: Path) -> None:
+    """Refuse anything but a lock file of ours, or an empty file, under the name of a lock."""
+    if not os.path.lexists(path):
+        return
+    handle = _open(path)
+    try:
+        _read(handle, path)
+    finally:
+        os.close(handle)
+
+
 @contextmanager
 def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, required: bool = True) -> Iterator[None]:
     """Hold the lock file of a folder; it contains the process id and is deleted at the end.
@@ -40,36 +67,77 @@ def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, require
     ``activity`` names what is locked out in the message, which appears if the lock is not free in time. Some network
     file systems have no locks: there a lock that is not ``required`` is as good as free.
     """
-    handle = _acquire(path, activity, time.monotonic() + wait_seconds, required=required)
+    lock = _acquire(path, activity, time.monotonic() + wait_seconds, required=required)
     try:
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        os.ftruncate(lock.handle, 0)
+        os.lseek(lock.handle, 0, os.SEEK_SET)
+        os.write(lock.handle, f"lock of deconfound, process {os.getpid()}\n".encode())
         yield
     finally:
-        # Deleted while it is locked: a process that has opened the old file sees that it is gone, and opens a new one.
-        with suppress(OSError):
-            path.unlink()
-        os.close(handle)
+        _release(lock)
 
 
-def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> int:
+def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> _Lock:
+    created = False
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        handle, is_new = _open_or_create(path)
+        created = created or is_new
         try:
-            if not _lock(handle, path, required=required):
-                owner = os.read(handle, 20).decode(errors="replace").strip() or "unknown"
-            elif _is_open_file(handle, path):
-                return handle
-            else:
-                owner = None
+            content = _read(handle, path)
+            locked = _lock(handle, path, required=required)
+            if locked and _is_open_file(handle, path):
+                return _Lock(handle, path, created or bool(content))
         except BaseException:
             os.close(handle)
             raise
         os.close(handle)
-        if owner is not None and time.monotonic() >= deadline:
-            what = f"{path.parent} is in use by another {activity} (process {owner})"
+        if not locked and time.monotonic() >= deadline:
+            owner = CONTENT.fullmatch(content)
+            process = "unknown" if owner is None else owner[1].decode()
+            what = f"{path.parent} is in use by another {activity} (process {process})"
             raise UsageError(f"{what}. Wait until it has finished, or choose another folder with -o.")
         time.sleep(RETRY_SECONDS)
+
+
+def _release(lock: _Lock) -> None:
+    """Delete the file while it is locked: a process that has opened it sees that it is gone, and opens a new one."""
+    with suppress(OSError):
+        if not lock.is_ours:
+            os.ftruncate(lock.handle, 0)
+        elif _is_open_file(lock.handle, lock.path):
+            lock.path.unlink()
+    os.close(lock.handle)
+
+
+def _open_or_create(path: Path) -> tuple[int, bool]:
+    """An open file, and whether it is new."""
+    while True:
+        with suppress(FileExistsError):
+            return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o666), True
+        with suppress(FileNotFoundError):  # deleted since
+            return _open(path), False
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, OPEN_FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:  # a link, a folder, or a file without permission
+        raise _foreign(path) from error
+
+
+def _read(handle: int, path: Path) -> bytes:
+    """The content of a lock file of ours; an empty one may be new, or of anyone."""
+    content = os.read(handle, MAX_BYTES + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    if content is None or (content and not CONTENT.fullmatch(content)):
+        raise _foreign(path)
+    return content
+
+
+def _foreign(path: Path) -> UsageError:
+    what = f"{path} is not a lock file of deconfound, and one of this name is needed"
+    return UsageError(f"{what}. Move it away, or choose another folder with -o.")
 
 
 def _lock(handle: int, path: Path, *, required: bool) -> bool:
@@ -85,6 +153,6 @@ def _lock(handle: int, path: Path, *, required: bool) -> bool:
 def _is_open_file(handle: int, path: Path) -> bool:
     """Whether the path still names the open file; its last owner may have deleted it before we locked it."""
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
+        return os.path.samestat(os.fstat(handle), path.lstat())
     except FileNotFoundError:
         return False

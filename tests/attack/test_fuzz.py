@@ -17,7 +17,7 @@ import deconfound as dc
 from deconfound.bundle import load_bundle, save_bundle
 from deconfound.cli import main
 from deconfound.cli.command_line import TRACEBACK
-from deconfound.report.persistence import result_path
+from deconfound.report.persistence import FEATURIZER, REWARD, result_path
 from tests.attack.damage import EXTREME_NUMBERS, FORMATS, HOSTILE_TEXT, damage_bytes, damage_table, write_table
 
 TABLES = ("log", "experiment", "replay")
@@ -123,7 +123,7 @@ def test_a_damaged_result_is_refused(count, saved_result, tmp_path):
 @pytest.mark.parametrize("count", [4 * FEW, pytest.param(5 * MANY, marks=pytest.mark.slow)])
 def test_a_changed_result_with_new_checksums_is_read_or_refused(count, saved_result, tmp_path):
     """Any number, text, list or object of the document may have been replaced by someone who knows the format."""
-    original = load_bundle(result_path(saved_result))
+    original = load_bundle(result_path(saved_result), (REWARD, FEATURIZER))
     for number in range(count):
         document = json.loads(json.dumps(original.document))
         replace_somewhere(document, np.random.default_rng([5, number]))

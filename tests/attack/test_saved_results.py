@@ -197,7 +197,7 @@ def test_a_second_save_waits_and_then_gives_up(saved, monkeypatch):
 
 
 def test_a_lock_of_a_dead_process_does_not_block(saved):
-    (saved / ".result.lock").write_text("1\n")
+    (saved / ".result.lock").write_text("lock of deconfound, process 1\n")
     other_result().save(saved)
     assert not (saved / ".result.lock").exists()
 

@@ -1,23 +1,32 @@
-"""Standard output that cannot show a character, is closed or full, and interrupts at any moment of the start."""
+"""Standard output and error that cannot show a character, are closed or full."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
+import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import deconfound as dc
 from deconfound.demo import make_demo
 from tests.support.commands import SMALL, evaluate_command
 
+PROGRAM = (sys.executable, "-m", "deconfound")
+FAST = ("--family", "exp-only", "--refits", "2")
 PLAN = ["plan", "--models", "3", "--outcome-sd", "0.3"]
+
+
+def closed_pipe() -> int:
+    """A pipe that nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
 
 
 def run(arguments: list[str], *, before: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -81,16 +90,54 @@ def test_a_full_disk_behind_standard_output_is_named():
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
-@pytest.mark.parametrize("delay", [0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5])
-def test_an_interrupt_at_the_start_prints_no_traceback(delay: float):
-    """During imports as later. Before the interpreter has started at all, the signal simply ends the process."""
-    command = [sys.executable, "-S", "-c", "import deconfound.cli as c; print(flush=True); c.main(['demo', '-q'])"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    process.stdout.readline()  # the command's own code has started
-    time.sleep(delay)
-    process.send_signal(signal.SIGINT)
-    _, messages = process.communicate(timeout=60)
-    assert messages in ("deconfound: interrupted.\n", "")
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@FULL
+@pytest.mark.parametrize("stderr", ["closed pipe", "full"])
+def test_a_broken_standard_error_never_stops_the_work(study_folder, tmp_path, stderr):
+    """Progress and messages are lost; the result is saved and printed, and the exit code is the one earned."""
+    command = [*evaluate_command(study_folder, *FAST), "-o", str(tmp_path / "S")]
+    command.remove("-q")
+    expected = subprocess.run([*PROGRAM, *command], capture_output=True, text=True, check=False)
+    shutil.rmtree(tmp_path / "S")
+    if stderr == "full":
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run([*PROGRAM, *command], stdout=subprocess.PIPE, stderr=full, text=True, check=False)
+    else:
+        done = subprocess.run(
+            [*PROGRAM, *command], stdout=subprocess.PIPE, stderr=closed_pipe(), text=True, check=False
+        )
+    assert expected.returncode in (0, 3)
+    assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout)
+    assert dc.Result.load(tmp_path / "S").models
+
+
+@pytest.mark.parametrize("way", ["closed pipe", "full"])
+@FULL
+def test_an_error_behind_a_broken_standard_error_has_its_exit_code(way):
+    stderr = closed_pipe() if way == "closed pipe" else os.open("/dev/full", os.O_WRONLY)
+    done = subprocess.run([*PROGRAM, "plan", "--models", "x"], stdout=subprocess.PIPE, stderr=stderr, check=False)
+    assert done.returncode == 2
+
+
+def test_a_closed_pipe_does_not_change_the_exit_code(study_folder):
+    """`evaluate ... --json | true` reports a failed assumption."""
+    script = """
+import sys, dataclasses, deconfound.cli.evaluate as e
+from deconfound.findings import Finding, Notice
+real = e._evaluate
+bad = Finding("x", "fail", Notice("x"))
+e._evaluate = lambda *a: tuple(dataclasses.replace(r, findings=(*r.findings, bad)) for r in real(*a))
+from deconfound.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    command = [sys.executable, "-c", script, *evaluate_command(study_folder, *FAST, "--json")]
+    done = subprocess.run(command, stdout=closed_pipe(), stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_into_a_closed_pipe_is_no_error(option):
+    done = subprocess.run([*PROGRAM, option], stdout=closed_pipe(), stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

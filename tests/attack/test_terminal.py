@@ -21,7 +21,7 @@ from deconfound.demo import make_demo
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
 from deconfound.report.check_text import finding_line
-from deconfound.report.persistence import result_path
+from deconfound.report.persistence import FEATURIZER, REWARD, result_path
 from tests.support.commands import SMALL, evaluate_command
 from tests.support.studies import Good, write_study
 
@@ -161,7 +161,7 @@ def tampered(hostile_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """A saved result in which every text that is not a number, a name or a kind was replaced."""
     folder = tmp_path_factory.mktemp("tampered") / "result"
     assert main(evaluate_command(hostile_folder, "-o", str(folder), "--refits=2")) in (0, 3)
-    bundle = load_bundle(result_path(folder))
+    bundle = load_bundle(result_path(folder), (REWARD, FEATURIZER))
     stored = bundle.document
     for values in ("values", "direct", "experiment", "raw_log"):
         stored[values]["method"] += HOSTILE

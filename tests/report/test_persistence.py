@@ -13,7 +13,7 @@ import pytest
 import deconfound as dc
 from deconfound.bundle import load_bundle, save_bundle
 from deconfound.findings import Finding, Notice
-from deconfound.report.persistence import result_path
+from deconfound.report.persistence import FEATURIZER, REWARD, result_path
 from deconfound.reward import FAMILIES
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
@@ -57,23 +57,21 @@ def test_every_family_is_read_back_with_its_rewards(family, tmp_path):
 
 
 def test_numbers_that_are_not_finite_are_read_back_exactly(result, tmp_path):
-    """NaN, both infinities and None stay apart in values, recommendations, findings, routing and log bias."""
+    """NaN, both infinities and None stay apart in values, findings, routing and log bias."""
     estimate, covariance = result.values.estimate.copy(), result.values.covariance.copy()
-    estimate[0], covariance[0, 0], covariance[1, 1] = np.nan, np.inf, np.nan
-    first, *others = result.recommendations
+    estimate[0], covariance[0, 0], covariance[1, 1] = np.nan, np.inf, np.inf
     untested = Finding("replay draws", "cannot tell", Notice("m."), "A2", math.nan, None, math.inf)
     biases = (replace(result.log_bias.biases[0], low=-math.inf, high=math.nan), *result.log_bias.biases[1:])
     odd = replace(
         result,
         values=replace(result.values, estimate=estimate, covariance=covariance),
-        recommendations=(replace(first, q=math.nan, margin_high=math.inf), *others),
         findings=(*result.findings, untested),
         routing=replace(result.routing, gain=math.nan, gain_low=-math.inf),
         log_bias=replace(result.log_bias, biases=biases),
     )
     odd.save(tmp_path)
     loaded = dc.Result.load(tmp_path)
-    for part in ("recommendations", "findings", "routing", "log_bias"):
+    for part in ("findings", "routing", "log_bias"):
         assert repr(getattr(loaded, part)) == repr(getattr(odd, part)), part
     np.testing.assert_array_equal(loaded.values.estimate, estimate)
     np.testing.assert_array_equal(loaded.values.covariance, covariance)
@@ -96,7 +94,7 @@ def test_numbers_of_shared_outputs_that_are_not_finite_are_read_back_exactly(tmp
     found = result.efficient.result
     exclusion = replace(found.exclusion, p_value=math.nan, bias_standard_error=np.array([0.1, np.inf, np.nan]))
     widening, own = np.array([1.0, np.nan, np.inf]), np.array([np.nan, 0.5, 1.0])
-    values = replace(found.values, covariance=np.diag([np.inf, 0.1, np.nan]))
+    values = replace(found.values, covariance=np.diag([np.inf, 0.1, np.inf]))
     odd = replace(
         result.efficient,
         overlap=replace(result.efficient.overlap, own_probability=own),
@@ -162,7 +160,7 @@ def test_a_missing_file_is_named(folder, file):
 
 def test_another_schema_is_refused(folder):
     path = result_path(folder)
-    bundle = load_bundle(path)
+    bundle = load_bundle(path, (REWARD, FEATURIZER))
     save_bundle(path, replace(bundle, document={**bundle.document, "schema": 2}))
     with pytest.raises(dc.DataError, match="schema 2"):
         dc.Result.load(folder)

@@ -34,7 +34,7 @@ def building(directory: Path) -> Iterator[None]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     with locked_file(directory.parent / f".{directory.name}.lock", "sweep"):
         for path in directory.parent.glob(f".{directory.name}.*"):
-            if path.is_dir() and TEMPORARY_NAME.fullmatch(path.name):
+            if path.is_dir() and not path.is_symlink() and TEMPORARY_NAME.fullmatch(path.name):
                 shutil.rmtree(path)
         _require_own(directory)
         yield

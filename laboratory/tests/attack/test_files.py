@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,6 +57,35 @@ def test_an_empty_path_is_refused(tmp_path, monkeypatch, capsys):
     assert main([*COMMAND, "-o", ""]) == 2
     assert "-o is empty" in capsys.readouterr().err
     assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", [".sweep.lock", ".pool.lock"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "file"])
+def test_a_lock_that_is_not_ours_is_refused_and_stays(tmp_path, capsys, name, kind):
+    mine, lock = tmp_path / "mine.csv", tmp_path / "run" / name
+    lock.parent.mkdir()
+    mine.write_text("mine")
+    makers = {
+        "link": lambda: lock.symlink_to(mine),
+        "pipe": lambda: os.mkfifo(lock),
+        "file": lambda: lock.write_text("1"),
+    }
+    makers[kind]()
+    assert main([*COMMAND, "-o", str(lock.parent)]) == 2
+    assert f"{name} is not a lock file of deconfound" in capsys.readouterr().err
+    assert mine.read_text() == "mine"
+    assert [path.name for path in lock.parent.iterdir()] == [name]
+
+
+def test_an_input_is_not_replaced_through_a_link_in_a_run(fake_benchmark, sweep_folder, tmp_path, capsys):
+    run_fake_sweep(fake_benchmark, sweep_folder)
+    articles = tmp_path / "articles.jsonl"
+    articles.write_text("mine")
+    (sweep_folder / "results.parquet").unlink()
+    (sweep_folder / "results.parquet").symlink_to(articles)
+    assert main([*COMMAND, "--articles", str(articles), "-o", str(sweep_folder)]) == 2
+    assert "results.parquet would replace the input" in capsys.readouterr().err
+    assert articles.read_text() == "mine"
 
 
 def test_files_of_the_user_inside_a_run_stay(fake_benchmark, sweep_folder):
@@ -133,7 +163,7 @@ def test_leftovers_of_killed_builds_are_deleted(pool):
     for folder in (left, mine):
         folder.mkdir()
         (folder / "kernel.npy").write_text("half")
-    pool.with_name(".pool.lock").write_text("1\n")
+    pool.with_name(".pool.lock").write_text("lock of deconfound, process 1\n")
     save_pool(pool, "bb")
     assert {path.name for path in pool.parent.iterdir()} == {"pool", ".pool.mine"}
 

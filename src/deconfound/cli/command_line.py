@@ -8,14 +8,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from traceback import extract_tb
-from typing import NoReturn
 
 from deconfound import __version__
 from deconfound.cli import bench, check, convert_traces, demo, doctor, evaluate, init, plan, recommend
+from deconfound.cli.command_parser import CommandParser
+from deconfound.cli.interrupt import interrupts
 from deconfound.cli.options import EXIT_CODES
 from deconfound.cli.streams import prepare_streams
 from deconfound.cli.study_file import with_study_file
-from deconfound.cli.terminal import write_message
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import wrap
@@ -28,30 +29,19 @@ PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
 
-class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors end like all others: one message, exit code 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the whole usage and exiting."""
-        raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; every failure ends in a message."""
     try:
         prepare_streams()
-        code = _run_command(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe early, as `| head` does; that is no error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _run_command(arguments)
+    except SystemExit:  # after --help or --version
+        write_result("")
+        raise
     except Exception as error:
-        if os.environ.get(TRACEBACK):
+        if interrupts.explain(error) or os.environ.get(TRACEBACK):
             raise
         _print_error(*_messages(error))
         return error.exit_code if isinstance(error, DeconfoundError) else DeconfoundError.exit_code
-    return code
 
 
 def _messages(error: Exception) -> tuple[str, ...]:
@@ -97,6 +87,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run_command(arguments: Sequence[str]) -> int:
+    if any("\0" in argument for argument in arguments):
+        raise UsageError("An argument contains the character NUL, which no name of a file or model can have.")
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
     parser = build_parser()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         tables = make_tables(traces.table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    _write(tables, folder)
+    _write(tables, folder, inputs, overwrite=arguments.overwrite)
     write_result(conversion_text(tables, traces.remarks))
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
     return 0
@@ -132,7 +133,7 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _write(tables: StudyTables, folder: Path) -> None:
+def _write(tables: StudyTables, folder: Path, inputs: Sequence[str | None], *, overwrite: bool) -> None:
     """All tables in one step: earlier ones stay if one of them cannot be written."""
     import pyarrow.parquet as pq
 
@@ -145,6 +146,6 @@ def _write(tables: StudyTables, folder: Path) -> None:
             buffer = io.BytesIO()
             pq.write_table(table, buffer, compression="zstd")
             contents[folder / f"{name}.parquet"] = buffer.getvalue()
-    with writing(folder):
+    with writing(folder, inputs, files=tuple(contents), overwrite=overwrite):
         folder.mkdir(parents=True, exist_ok=True)
         write_files(contents)

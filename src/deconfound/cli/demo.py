@@ -16,6 +16,9 @@ from deconfound.cli.options import (
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
+from deconfound.errors import UsageError
+
+FILE_SUFFIXES = (".json", ".jsonl", ".html", ".csv", ".parquet", ".gz", ".zst", ".txt", ".md", ".svg", ".png")
 
 if TYPE_CHECKING:
     from deconfound.demo import Demo
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress("making the demo study", 0.0)
         demo = make_demo(arguments.seed)
         if folder is not None:
-            with writing(folder):
+            with writing(folder, files=_files(folder), overwrite=arguments.overwrite):
                 demo.write(folder)
         study = load(log=demo.log, experiment=demo.experiment, replay=demo.replay)
         prepared = prepare(study, progress=progress)
@@ -62,13 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _output_folder(arguments: argparse.Namespace) -> Path | None:
     """Where to write the tables; an impossible place is refused before the work starts."""
-    from deconfound.demo.demo_study import FILES
-
     if arguments.output is None:
         return None
     folder = check_output_folder(arguments.output)
-    check_files([folder / name for name in FILES], (), overwrite=arguments.overwrite)
+    if folder.suffix in FILE_SUFFIXES and not folder.is_dir():
+        raise UsageError(f"-o {folder} is the name of a file, and the demo writes a folder; choose another name.")
+    check_files(_files(folder), (), overwrite=arguments.overwrite)
     return folder
+
+
+def _files(folder: Path) -> list[Path]:
+    from deconfound.demo.demo_study import FILES
+
+    return [folder / name for name in FILES]
 
 
 def _as_text(demo: Demo, results: tuple[Result, ...], *, verbose: bool) -> str:

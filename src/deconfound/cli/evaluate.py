@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from deconfound.cli.output_path import (
     add_overwrite_option,
     check_output_file,
     check_output_folder,
+    require_no_inputs,
     require_path,
     writing,
 )
@@ -93,15 +93,14 @@ def add_command(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Save the result on request, then print it: a reader that closes the pipe early must not prevent the saving."""
+    """Save the result on request, then print it: a failure of printing must not prevent the saving."""
     path = _output_path(arguments)
     results = _evaluate(load_study(arguments), arguments)
     try:
         if path is not None:
             _save(results[0], path, arguments)
     except UsageError:  # the computed result is worth more than the place that could not take it
-        with suppress(BrokenPipeError):
-            _print(results, as_json=arguments.json, verbose=arguments.verbose)
+        _print(results, as_json=arguments.json, verbose=arguments.verbose)
         raise
     _print(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:
@@ -117,16 +116,23 @@ def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[st
     unit = 1.0 if value_of_outcome is None else value_of_outcome
     if not (math.isfinite(unit) and unit > 0):
         raise UsageError(f"--value-of-outcome must be a finite number above zero, not {unit:g}.")
-    costs = {}
+    costs: dict[str, float] = {}
     for pair in pairs:
-        name, equals, amount = pair.rpartition("=")
-        try:
-            costs[name] = float(amount) / unit
-        except ValueError:
-            equals = ""
-        if not (name and equals):
-            raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
+        name, amount = _parse_cost(pair)
+        if name in costs:
+            raise UsageError(f"--cost names {quote(name)} more than once; give one amount.")
+        costs[name] = amount / unit
     return costs or None
+
+
+def _parse_cost(pair: str) -> tuple[str, float]:
+    name, _, amount = pair.rpartition("=")
+    try:
+        if name and "_" not in amount:  # Python would read 1_0 as 10
+            return name, float(amount)
+    except ValueError:
+        pass
+    raise UsageError(f"--cost takes MODEL=AMOUNT, for instance --cost cedar=0.02, not {quote(pair)}.")
 
 
 def _add_feature_options(parser: argparse.ArgumentParser) -> None:
@@ -196,20 +202,36 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     if path.suffix not in (FOLDER, JSON, HTML):
         raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
     if path.suffix != FOLDER:
-        inputs = (arguments.log, arguments.experiment, arguments.replay, arguments.target)
-        return check_output_file(arguments.output, inputs, overwrite=arguments.overwrite)
-    if not arguments.overwrite:
-        from deconfound.bundle import require_replaceable
-        from deconfound.report.persistence import result_path
+        return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
+    _check_result_folder(check_output_folder(arguments.output), arguments)
+    return path
 
-        require_replaceable(result_path(path))
-    return check_output_folder(arguments.output)
+
+def _inputs(arguments: argparse.Namespace) -> tuple[str | None, ...]:
+    return (arguments.log, arguments.experiment, arguments.replay, arguments.target)
+
+
+def _check_result_folder(folder: Path, arguments: argparse.Namespace) -> None:
+    from deconfound.bundle import require_replaceable
+    from deconfound.report.persistence import result_path
+
+    require_no_inputs(_result_files(folder), _inputs(arguments))
+    require_replaceable(result_path(folder), overwrite=arguments.overwrite)
+
+
+def _result_files(folder: Path) -> list[Path]:
+    """The files in a folder that saving a result there may replace or delete."""
+    from deconfound.report.persistence import result_path
+
+    return result_path(folder).files() if folder.is_dir() else []
 
 
 def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
     from deconfound.report.persistence import SavedResult, save
 
-    with writing(path, overwrite=arguments.overwrite):
+    files = _result_files(path) if path.suffix == FOLDER else ()
+    # A saved result has its own check of what it may replace.
+    with writing(path, _inputs(arguments), files=files, overwrite=arguments.overwrite or path.suffix == FOLDER):
         if path.suffix == JSON:
             result.to_json(path)
         elif path.suffix == HTML:

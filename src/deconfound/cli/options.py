@@ -132,6 +132,8 @@ def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:
         name, equals, column = pair.partition("=")
         if not (name and equals and column):
             raise UsageError(f"--map takes NAME=COLUMN, for instance outcome=thumbs_up, not {quote(pair)}.")
+        if name in columns:
+            raise UsageError(f"--map names {quote(name)} more than once; choose one column.")
         columns[name] = column
     return columns
 

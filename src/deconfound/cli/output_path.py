@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deconfound.atomic import check_writable
+from deconfound.cli.interrupt import interrupts
 from deconfound.errors import UsageError
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -45,49 +46,65 @@ def check_files(paths: Sequence[Path], inputs: Sequence[str | Path | None], *, o
     """Refuse files that are inputs, that exist without --overwrite, or that cannot be written."""
     from deconfound.bundle import is_part_of_bundle
 
+    require_no_inputs(paths, inputs)
     for path in paths:
-        same = next((one for one in inputs if one is not None and _is_same_file(path, one)), None)
-        if same is not None:
-            raise UsageError(f"-o {path} would replace the input {same}; choose another name.")
         if not path.exists():
             continue
         if not path.is_file():
             raise UsageError(f"-o {path} exists and is not an ordinary file; choose another name.")
-        if not overwrite:
-            raise UsageError(f"-o {path} exists; choose another name, or replace it with --overwrite.")
         if is_part_of_bundle(path):
             raise UsageError(f"-o {path} belongs to a saved result and cannot be replaced alone; choose another name.")
+        if not overwrite:
+            raise UsageError(f"-o {path} exists; choose another name, or replace it with --overwrite.")
         if not os.access(path, os.W_OK):
             raise UsageError(f"-o {path} is write-protected; choose another name.")
     for folder in {Path(os.path.realpath(path)).parent for path in paths}:
         require_writable(folder)
 
 
+def require_no_inputs(paths: Sequence[Path], inputs: Sequence[str | Path | None]) -> None:
+    """Refuse to replace a file that is read, also where a link leads to it."""
+    for path in paths:
+        same = next((one for one in inputs if one is not None and _is_same_file(path, one)), None)
+        if same is not None:
+            raise UsageError(f"-o {path} would replace the input {same}; choose another name.")
+
+
 def require_path(output: str) -> Path:
     """The path that -o names; an empty one would mean the current folder."""
     if not output.strip():
         raise UsageError("-o is empty; name a file or a folder, or leave it out.")
+    if output == "-":
+        raise UsageError("-o - does not mean standard output; the result is printed anyway. Leave it out.")
     return Path(output)
 
 
 def require_writable(folder: Path) -> None:
     """Refuse a folder in which no file can be created."""
     try:
-        check_writable(folder)
+        with interrupts.held():
+            check_writable(folder)
     except OSError as error:
         raise UsageError(f"-o: {folder} cannot be written ({error.strerror}); choose another place.") from error
 
 
 @contextmanager
-def writing(path: Path, *, overwrite: bool = True) -> Iterator[None]:
+def writing(
+    path: Path, inputs: Sequence[str | Path | None] = (), *, files: Sequence[Path] = (), overwrite: bool
+) -> Iterator[None]:
     """Turn the system's errors into advice; every writer leaves the earlier content as it was.
 
-    Without ``overwrite`` a file that has appeared since ``check_output_file`` is not replaced.
+    ``files`` are what is written, if ``path`` is a folder. What has appeared there during the run is checked again:
+    without ``overwrite`` no file is replaced, and an input never.
     """
-    if not overwrite and path.is_file():
-        raise UsageError(f"-o {path} has appeared during the run and was not replaced; choose another name.")
+    written = files or (path,)
+    require_no_inputs(written, inputs)
+    appeared = None if overwrite else next((file for file in written if file.is_file()), None)
+    if appeared is not None:
+        raise UsageError(f"-o {appeared} has appeared during the run and was not replaced; choose another name.")
     try:
-        yield
+        with interrupts.held():
+            yield
     except OSError as error:
         what = f"{path} cannot be written ({error.strerror or error}); earlier content is unchanged"
         advice = "Free some space, or choose" if error.errno in NO_SPACE else "Choose"

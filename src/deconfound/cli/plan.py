@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
     rows = result.table(propensity=propensity)
     if path is not None:
-        with writing(path, overwrite=arguments.overwrite):
+        with writing(path, _input_files(arguments), overwrite=arguments.overwrite):
             _write(path, result, answers, rows)
     if arguments.json:
         write_result(dump_json(plan_document(result, answers, rows)))
@@ -193,8 +193,11 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
         from deconfound.report.figures import require_matplotlib
 
         require_matplotlib()
-    inputs = (arguments.log, arguments.experiment, arguments.replay)
-    return check_output_file(arguments.output, inputs, overwrite=arguments.overwrite)
+    return check_output_file(arguments.output, _input_files(arguments), overwrite=arguments.overwrite)
+
+
+def _input_files(arguments: argparse.Namespace) -> tuple[str | None, ...]:
+    return (arguments.log, arguments.experiment, arguments.replay)
 
 
 def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:

@@ -6,6 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from time import monotonic
 
+from deconfound.cli.interrupt import interrupts
+from deconfound.cli.terminal import write_status
 from deconfound.escaping import escape_line
 
 
@@ -22,20 +24,19 @@ class ProgressLine:
     stage: str = ""
 
     def __call__(self, stage: str, done: float) -> None:
-        """Show the stage and, on a terminal, the share of it that is done."""
+        """Show the stage and, on a terminal, the share of it that is done; end here after a Ctrl-C."""
+        interrupts.check()
         if self.quiet:
             return
         elapsed, shown = monotonic() - self.start, escape_line(stage)
         if sys.stderr.isatty():
             percent = f" {100 * done:.0f} %" if done else ""
-            sys.stderr.write(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}")
-            sys.stderr.flush()
+            write_status(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}")
         elif stage != self.stage:
-            sys.stderr.write(f"{elapsed:5.1f} s  {shown}\n")
+            write_status(f"{elapsed:5.1f} s  {shown}\n")
         self.stage = stage
 
     def clear(self) -> None:
         """Remove the line from a terminal."""
         if not self.quiet and self.stage and sys.stderr.isatty():
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            write_status("\r\033[K")

@@ -14,6 +14,7 @@ from deconfound.cli.options import (
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.terminal import write_result
+from deconfound.errors import UsageError
 
 
 def add_command(commands: Commands) -> None:
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     from deconfound.report.scale import Scale
 
+    if not arguments.result.strip():
+        raise UsageError("DIR is empty; name the folder written by `deconfound evaluate -o DIR`.")
     path = _output_path(arguments)
     saved = load(Path(arguments.result))
     result = saved.result
@@ -59,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         has_cost=result.policy.cost is not None,
     )
     if path is not None:
-        with writing(path, overwrite=arguments.overwrite):
+        with writing(path, _inputs(arguments), overwrite=arguments.overwrite):
             write_recommendations(table, path)
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
@@ -69,12 +72,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _output_path(arguments: argparse.Namespace) -> Path | None:
     """Where to write; an impossible place is refused before the work starts."""
-    from deconfound.report.persistence import result_path
     from deconfound.report.recommendations_io import require_supported_format
 
     if arguments.output is None:
         return None
     require_supported_format(require_path(arguments.output))
+    return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
+
+
+def _inputs(arguments: argparse.Namespace) -> tuple[str | Path, ...]:
+    from deconfound.report.persistence import result_path
+
     folder = Path(arguments.result)
-    result_files = result_path(folder).files() if folder.is_dir() else []
-    return check_output_file(arguments.output, (arguments.replay, *result_files), overwrite=arguments.overwrite)
+    return (arguments.replay, *(result_path(folder).files() if folder.is_dir() else ()))

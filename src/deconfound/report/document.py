@@ -256,6 +256,8 @@ def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:
 def _array(stored: list[Any], null: float) -> FloatArray:
     """An array of numbers in which null has this value."""
     filled = [_array(row, null) if isinstance(row, list) else null if row is None else row for row in stored]
+    if not all(isinstance(one, np.ndarray | int | float) and not isinstance(one, bool) for one in filled):
+        raise TypeError("text or true stands where a number belongs")
     return np.array(filled, dtype=np.float64)
 
 

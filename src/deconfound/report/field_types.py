@@ -12,6 +12,8 @@ import numpy as np
 
 Annotation: TypeAlias = Any
 
+MAX_INT = 2**128  # the largest seed; larger numbers would not even be floats
+
 
 def check_fields(value: object, place: str) -> None:
     """Raise a ``ValueError`` that names the first field of a dataclass that has another type than declared."""
@@ -59,14 +61,15 @@ def _matches_tuple(value: object, arguments: tuple[Annotation, ...], place: str)
 
 
 def _matches_class(value: object, declared: Annotation, place: str) -> bool:
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        return False
     if declared is float:
         return isinstance(value, float | int | np.floating) and not isinstance(value, bool)
     if declared is int:
         return isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not isinstance(declared, type) or getattr(declared, "_is_protocol", False):
-        return True  # an alias that cannot be checked, or a protocol
-    if not isinstance(value, declared):
+    # An alias or a protocol cannot be checked, but what stands there can.
+    if isinstance(declared, type) and not getattr(declared, "_is_protocol", False) and not isinstance(value, declared):
         return False
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         check_fields(value, place)
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import zipfile
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from deconfound.bundle import Bundle, BundlePath, arrays_from_bytes, arrays_to_bytes, load_bundle, save_bundle
+from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
+from deconfound.bundle import Bundle, BundlePath, is_part_of_bundle, load_bundle, save_bundle
 from deconfound.decide.recommendation import Recommendation
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
@@ -31,7 +32,9 @@ from deconfound.report.document import (
 )
 from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
-from deconfound.report.policy_arrays import check_policy_shapes, policy_from_arrays, policy_to_arrays
+from deconfound.report.plausibility import MAX_FINDINGS, check_columns, check_result
+from deconfound.report.policy_arrays import policy_from_arrays, policy_to_arrays
+from deconfound.report.policy_checks import POLICY_ARRAYS, FeatureSizes
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
@@ -40,6 +43,7 @@ from deconfound.value.population import Population
 from deconfound.value.unrated_rows import MissingOutcomes
 
 REWARD, FEATURIZER = "reward.npz", "featurizer.npz"  # parts of a saved result
+NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,45 +76,54 @@ def save(saved: SavedResult, directory: Path, *, overwrite: bool = False) -> Non
 def load(directory: Path) -> SavedResult:
     """Read a saved result; raise a ``DataError`` if it is missing, damaged, or mixed from several results."""
     path = result_path(directory)
-    if directory.exists() and not directory.is_dir():
-        raise path.unusable(directory, "this is a file, and a saved result is a folder")
-    bundle = load_bundle(path)
-    stored = bundle.document
+    _require_folder(directory, path)
+    bundle = load_bundle(path, (REWARD, FEATURIZER))
+    schema = bundle.document.get("schema")
+    if schema != SCHEMA:
+        raise path.unusable(path.index, f"it has schema {schema}, and this version reads schema {SCHEMA}")
     try:
-        if stored["schema"] != SCHEMA:
-            raise path.unusable(path.index, f"it has schema {stored['schema']}, and this version reads schema {SCHEMA}")
-        for place, number in stored["not_finite"]:
-            _restore(stored, place, float(number))
-        featurizer = featurizer_from_bundle(Bundle(stored["featurizer"], {ARRAYS: bundle.parts[FEATURIZER]}), path)
-        result = _result(stored, arrays_from_bytes(bundle.parts[REWARD]), featurizer)
-        check_fields(result, "result")
-        _check_shapes(result)
-        return SavedResult(result, stored["columns"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, UsageError, zipfile.BadZipFile) as error:
+        return _saved_result(bundle, path)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, UsageError) as error:
         raise path.unusable(path.index, f"it is not a saved result ({type(error).__name__}: {error})") from error
 
 
-def _check_shapes(result: Result) -> None:
-    for name in VALUES:
-        _check_value_shapes(getattr(result, name), len(result.models), name)
-    low, high = result.outcome_range
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"outcome_range is {low} to {high}")
-    layout, proxy, share = result.featurizer.layout, result.featurizer.proxy, result.policy.surface_share
+def _require_folder(directory: Path, path: BundlePath) -> None:
+    """A saved result is a folder that can be read."""
+    try:
+        os.scandir(directory).close()
+    except NotADirectoryError as error:
+        what = "this is a file, and a saved result is a folder"
+        fix = f"Name its folder: {directory.parent}" if is_part_of_bundle(directory) else path.fix
+        raise DataError([Problem(str(directory), what, fix)]) from error
+    except (FileNotFoundError, ValueError) as error:
+        raise path.unusable(directory, "there is no such folder") from error
+    except OSError as error:
+        what = f"the folder cannot be read ({error.strerror})"
+        raise DataError([Problem(str(directory), what, "Check its permissions.")]) from error
+
+
+def _saved_result(bundle: Bundle, path: BundlePath) -> SavedResult:
+    stored = bundle.document
+    if len(stored["findings"]) > MAX_FINDINGS:
+        raise ValueError(f"it has {len(stored['findings']):,} findings")
+    check_columns(stored["columns"])
+    for place, number in stored["not_finite"]:
+        _restore(stored, place, NOT_FINITE[number])
+    featurizer = featurizer_from_bundle(Bundle(stored["featurizer"], {ARRAYS: bundle.parts[FEATURIZER]}), path)
+    result = _result(stored, arrays_from_bytes(bundle.parts[REWARD], POLICY_ARRAYS), featurizer)
+    check_fields(result, "result")
+    check_result(result)
+    return SavedResult(result, stored["columns"])
+
+
+def _feature_sizes(featurizer: Featurizer, surface_share: float) -> FeatureSizes:
+    layout, proxy = featurizer.layout, featurizer.proxy
     dense = sum(layout.block_widths)
     # As in ``features.blocks.combine_blocks``: a block without weight is left out.
-    text_in_phi, dense_in_phi = share < 1.0 or not dense, share > 0.0 or not layout.buckets
+    text_in_phi, dense_in_phi = surface_share < 1.0 or not dense, surface_share > 0.0 or not layout.buckets
     phi = layout.buckets * text_in_phi + dense * dense_in_phi
     psi = dense + (0 if proxy is None else len(proxy.intercept))
-    check_policy_shapes(result.policy, phi, psi, sum(layout.modifier_widths))
-
-
-def _check_value_shapes(values: Values, count: int, place: str) -> None:
-    """One number per model, or one per pair of models, in every array."""
-    for name, array in _fields(values).items():
-        expected = (count, count) if name.endswith("covariance") else (count,)
-        if isinstance(array, np.ndarray) and array.shape != expected:
-            raise ValueError(f"{place}.{name} has the shape {array.shape} instead of {expected}")
+    return FeatureSizes(phi, psi, sum(layout.modifier_widths))
 
 
 def _stored_numbers(result: Result) -> dict[str, Any]:
@@ -156,9 +169,11 @@ def _not_finite(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tup
 
 
 def _restore(stored: Any, path: Sequence[str | int], number: float) -> None:  # noqa: ANN401  (any JSON)
-    """Put a number back at its place."""
+    """Put a number back at its place, where JSON has null."""
     for key in path[:-1]:
         stored = stored[key]
+    if stored[path[-1]] is not None:
+        raise ValueError("a number is stored twice")
     stored[path[-1]] = number
 
 
@@ -174,10 +189,12 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         log_bias=read_log_bias(stored["log_bias"]),
         attribution=read_attribution(stored["attribution"]),
         population=Population(**stored["population"]),
-        outcome_range=(float(stored["outcome_range"][0]), float(stored["outcome_range"][1])),
+        outcome_range=tuple(stored["outcome_range"]),
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
-        policy=policy_from_arrays(arrays, models, fitted["surface_share"]),
+        policy=policy_from_arrays(
+            arrays, models, fitted["surface_share"], _feature_sizes(featurizer, fitted["surface_share"])
+        ),
         featurizer=featurizer,
         level=stored["level"],
         seed=stored["seed"],

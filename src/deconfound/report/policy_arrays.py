@@ -13,6 +13,7 @@ from deconfound.decide.context_variance import ContextVariance
 from deconfound.decide.recommendation import Policy
 from deconfound.design import FloatArray
 from deconfound.linalg import Linear
+from deconfound.report.policy_checks import FeatureSizes, check_policy_arrays
 from deconfound.reward import Basis, RewardFit
 
 
@@ -24,8 +25,11 @@ def policy_to_arrays(policy: Policy) -> dict[str, Any]:
     return {"covariance": policy.covariance, **arrays}
 
 
-def policy_from_arrays(arrays: Mapping[str, Any], models: tuple[str, ...], surface_share: float) -> Policy:
-    """The inverse of ``policy_to_arrays``."""
+def policy_from_arrays(
+    arrays: Mapping[str, Any], models: tuple[str, ...], surface_share: float, sizes: FeatureSizes
+) -> Policy:
+    """The inverse of ``policy_to_arrays``; a ``ValueError`` unless all arrays are what a policy can have."""
+    check_policy_arrays(arrays, len(models), sizes)
     reward, *bootstrap_fits = _fits(arrays)
     return Policy(
         models,
@@ -36,26 +40,6 @@ def policy_from_arrays(arrays: Mapping[str, Any], models: tuple[str, ...], surfa
         _read_calibration(arrays),
         arrays.get("cost"),
     )
-
-
-def check_policy_shapes(policy: Policy, phi: int, psi: int, modifiers: int) -> None:
-    """Raise a ``ValueError`` unless all arrays fit the models and these numbers of features."""
-    k, fit, calibration = len(policy.models), policy.reward, policy.calibration
-    quadratic = 2 if fit.basis == "quadratic" else 1
-    expected: dict[str, tuple[FloatArray | None, tuple[int, ...]]] = {
-        "covariance": (policy.covariance, (k, k)),
-        "cost": (policy.cost, (k,)),
-        "phi": (fit.phi_coef, (phi,)),
-        "psi": (fit.psi_coef, (quadratic * psi,)),
-        "baseline": (None if fit.baseline is None else fit.baseline.coef, (phi,)),
-        "model_effect": (fit.model_effect, (k,)),
-        "modifier_coef": (fit.modifier_coef, (k, modifiers)),
-    }
-    for name in () if calibration is None else ("value", "mean_q", "draw_variance", "df"):
-        expected[name] = (getattr(calibration, name), (k,))
-    for name, (array, shape) in expected.items():
-        if array is not None and array.shape != shape:
-            raise ValueError(f"{name} has the shape {array.shape} instead of {shape}")
 
 
 def _arrays(fits: Sequence[RewardFit]) -> dict[str, Any]:

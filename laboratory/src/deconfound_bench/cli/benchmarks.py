@@ -70,8 +70,9 @@ def add_synthetic_benchmark(commands: Commands) -> None:
 
 def run_synthetic(arguments: argparse.Namespace) -> int:
     """The grid, a small version of it, or the targeted regime."""
-    folder = output_folder(arguments, "targeted" if arguments.targeted else "")
     articles = None if arguments.articles is None else Path(arguments.articles)
+    inputs = () if articles is None else (articles,)
+    folder = output_folder(arguments, inputs, "targeted" if arguments.targeted else "")
     corpus = None if articles is None else read_articles(articles)
     if corpus is not None and not arguments.quiet:
         write_message("".join(f"{corpus.source}: {line}\n" for line in corpus.dropped))
@@ -136,7 +137,7 @@ def run_summarization(arguments: argparse.Namespace) -> int:
         benchmark,
         tuple(sorted({cell for view in views for cell in view.cells})),
         (*PAPER_FAMILY_NAMES, *(variant.name for variant in VARIANTS)),
-        output_folder(arguments),
+        _output_folder(arguments),
         views,
         family_filter=lambda cell, family: family in PAPER_FAMILY_NAMES or cell in winner_map_cells(),
         extra_outputs=partial(write_r2_outputs, benchmark),
@@ -171,7 +172,7 @@ def _run_simple(
         benchmark,
         cells,
         PAPER_FAMILY_NAMES,
-        output_folder(arguments),
+        _output_folder(arguments),
         (View("all", cells),),
         extra_outputs=extra_outputs,
     )
@@ -179,7 +180,11 @@ def _run_simple(
 
 
 def _cached_benchmark(arguments: argparse.Namespace, spec: BenchmarkSpec, grid: Grid) -> CachedBenchmark:
-    return CachedBenchmark(spec, Path(arguments.grid), grid.digest, output_folder(arguments) / "pool")
+    return CachedBenchmark(spec, Path(arguments.grid), grid.digest, _output_folder(arguments) / "pool")
+
+
+def _output_folder(arguments: argparse.Namespace) -> Path:
+    return output_folder(arguments, list(Path(arguments.grid).iterdir()))
 
 
 def write_r2_outputs(benchmark: CachedBenchmark, scores: Sequence[Score], folder: Path) -> list[Path]:

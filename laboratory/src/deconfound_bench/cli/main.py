@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deconfound.atomic import write_text
+from deconfound.cli.command_parser import CommandParser
 from deconfound.cli.options import Commands
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
 from deconfound.cli.terminal import write_result
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser with one subcommand per benchmark."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = CommandParser(
         prog="deconfound bench", description="Measure the reward families on data with a known truth."
     )
     commands = parser.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK")
@@ -73,6 +74,6 @@ def run_reproduction(arguments: argparse.Namespace) -> int:
     if path is None:
         write_result(page)
     else:
-        with writing(path, overwrite=arguments.overwrite):
+        with writing(path, arguments.results, overwrite=arguments.overwrite):
             write_text(path, page)
     return 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from deconfound.cli.options import add_output_options
-from deconfound.cli.output_path import check_output_folder
+from deconfound.cli.output_path import check_output_folder, require_no_inputs
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 from deconfound.formatting import quote, to_jsonable
@@ -146,10 +147,11 @@ def parse_seeds(text: str, default: int) -> range:
     return seeds
 
 
-def output_folder(arguments: argparse.Namespace, part: str = "") -> Path:
-    """The folder of --output or a part of it, if a sweep may write there."""
+def output_folder(arguments: argparse.Namespace, inputs: Sequence[Path], part: str = "") -> Path:
+    """The folder of --output or a part of it, if a sweep may write there and none of its files is an input."""
     folder = check_output_folder(arguments.output) / part
     require_run_folder(folder)
+    require_no_inputs([Path(top) / name for top, _, names in os.walk(folder) for name in names], inputs)
     return folder
 
 

@@ -19,13 +19,14 @@ from typing import Any, final
 
 from deconfound.atomic import TEMPORARY_NAME, remove_leftovers, write_text
 from deconfound.errors import UsageError
-from deconfound.file_lock import locked_file
+from deconfound.file_lock import locked_file, require_lockable
 from deconfound_bench.artifact_dir import canonical_json, read_manifest, sha256_hex
 from deconfound_bench.results import Score
 from deconfound_bench.sweep.request import Benchmark, ScoreKey, Task
 
 SCHEMA = 1  # of the task files
 LOCK = ".sweep.lock"
+LOCKS = (LOCK, ".pool.lock")  # ``artifact_dir.building`` makes the second one
 TASK_NAME = re.compile(r"\d{5,}-[0-9a-f]{16}\.json")
 
 Message = Callable[[str], None]
@@ -74,6 +75,8 @@ def locked_folder(path: Path, benchmark: Benchmark, message: Message) -> Iterato
 
 def require_run_folder(path: Path) -> None:
     """Refuse a folder with contents of its own: a sweep writes and deletes files, and they must be those of a sweep."""
+    for name in LOCKS:
+        require_lockable(path / name)
     if path.is_dir() and not _is_run_folder(path):
         what = f"{path} is not empty and is not a folder of `deconfound bench`"
         raise UsageError(f"{what}. Choose another folder with -o, a new or an empty one.")
@@ -95,7 +98,7 @@ def _has_constants(path: Path) -> bool:
 
 def _is_start_of_run(entry: Path) -> bool:
     """Whether a run that was stopped early can have left this, or a run with other options in its own folder."""
-    if entry.name in (LOCK, ".pool.lock") or TEMPORARY_NAME.fullmatch(entry.name):
+    if entry.name in LOCKS or TEMPORARY_NAME.fullmatch(entry.name):
         return True
     if not entry.is_dir():
         return False

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from time import monotonic
 from typing import final
 
+from deconfound.cli.interrupt import interrupts
+from deconfound.cli.terminal import write_message, write_status
+
 BAR_CHARACTERS = 12
 REDRAW_SECONDS = 0.1  # between two updates on a terminal
 LINE_SECONDS = 15.0  # between two lines elsewhere
@@ -51,14 +54,12 @@ class SweepProgress:
     def message(self, line: str) -> None:
         """Print an important line, even in quiet mode."""
         self.clear()
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        write_message(f"{line}\n")
 
     def clear(self) -> None:
         """Erase the progress line from a terminal."""
         if self._last_update is not None and sys.stderr.isatty():
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            write_status("\r\033[K")
             self._last_update = None
 
     def _task_line(self) -> str:
@@ -73,14 +74,14 @@ class SweepProgress:
         return ", ".join(parts)
 
     def _show(self, line: str, force: bool) -> None:
+        interrupts.check()
         terminal = sys.stderr.isatty()
         interval = REDRAW_SECONDS if terminal else LINE_SECONDS
         due = self._last_update is None or self._clock() - self._last_update >= interval
         if self._quiet or not (force or due):
             return
         columns = shutil.get_terminal_size().columns
-        sys.stderr.write(f"\r\033[K{line[: columns - 1]}" if terminal else f"{line}\n")
-        sys.stderr.flush()
+        write_status(f"\r\033[K{line[: columns - 1]}" if terminal else f"{line}\n")
         self._last_update = self._clock()
 
 
