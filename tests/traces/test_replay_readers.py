@@ -13,8 +13,7 @@ from deconfound.traces.batch_files import BatchFiles
 from deconfound.traces.inspect_log import InspectLog, eval_records
 from deconfound.traces.lm_eval import LmEval
 from deconfound.traces.promptfoo import Promptfoo
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import TOO_DEEP
+from deconfound.traces.reader import TOO_DEEP, Record, Remarks
 from tests.support.trace_records import SAMPLES, damaged, from_document, from_lines, read, require_types
 
 CHAT = [{"role": "user", "content": "Hi"}]

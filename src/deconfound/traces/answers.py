@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,11 @@ class Answer:
 def answers_from(value: object) -> tuple[Answer, ...]:
     """The choices of a response, or of its message alone; none where the record has no answer."""
     return tuple(_answers(decode(value), MAX_DEPTH))
+
+
+def names_a_limit(reasons: Iterable[object]) -> bool:
+    """Whether one of the reasons why an answer ended is the limit of its length."""
+    return any(reason in TRUNCATED for reason in reasons)
 
 
 def _answers(value: object, depth: int) -> Iterator[Answer]:
@@ -114,4 +119,4 @@ def _is_tool_part(part: object) -> bool:
 
 
 def _is_truncated(value: Mapping[str, Any]) -> bool:
-    return any(value.get(key) in TRUNCATED for key in ("finish_reason", "stop_reason", "finishReason"))
+    return names_a_limit(value.get(key) for key in ("finish_reason", "stop_reason", "finishReason"))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from deconfound.traces.call import Author, Call, Flag, Message, Score
+from deconfound.traces.answers import Answer
+from deconfound.traces.call import Author, Call, Message, Score
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import attributes_from, collect, list_from, seconds_from, text_from
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
+    attributes_from,
+    json_from,
+    list_from,
+    objects_from,
+    seconds_from,
+    text_from,
+)
+from deconfound.traces.reader import Record, Remarks, collect
 
 Side = Literal["a", "b"]
 SIDES: tuple[Side, ...] = ("a", "b")
@@ -81,8 +89,12 @@ def _winner(value: Mapping[str, Any]) -> str:
     """The value of ``winner``, or the one column of 0 and 1 that is 1; otherwise empty."""
     if "winner" in value:
         return text_from(value["winner"]).strip()
-    won = [winner for column, winner in WINNER_COLUMNS.items() if text_from(value.get(column)) in ("1", "true", "1.0")]
+    won = [winner for column, winner in WINNER_COLUMNS.items() if _is_true(value.get(column))]
     return won[0] if len(won) == 1 else ""
+
+
+def _is_true(value: object) -> bool:
+    return value is True or text_from(value).lower() in ("1", "1.0", "true")
 
 
 def _author(value: Mapping[str, Any]) -> Author:
@@ -97,11 +109,7 @@ def _call(record: Record, side: Side, models: Mapping[Side, str], spoken: _Spoke
     value = record.value
     battle = text_from(value.get("id"))
     context_id = battle or text_from(value.get("question_id"))
-    flags: set[Flag] = set()
-    if not spoken.messages or not spoken.answers:
-        flags.add("no content")
-    if any(answer.startswith(SERVER_ERRORS) for answer in spoken.answers):
-        flags.add("error")
+    failed = any(answer.startswith(SERVER_ERRORS) for answer in spoken.answers)
     attributes = {"opponent": models["b" if side == "a" else "a"], "side": side}
     for name in ATTRIBUTES:
         attributes.update(attributes_from(value.get(name), name))
@@ -116,7 +124,7 @@ def _call(record: Record, side: Side, models: Mapping[Side, str], spoken: _Spoke
         user=text_from(value.get("judge_hash")) or text_from(value.get("judge")),
         time=seconds_from(time),
         context_id=context_id,
-        flags=frozenset(flags),
+        flags=flags_from(spoken.messages, tuple(map(Answer, spoken.answers)), {"error": failed}),
         attributes=attributes,
     )
 
@@ -133,17 +141,14 @@ def _spoken(value: Mapping[str, Any], side: Side) -> _Spoken:
 
 def _with_earlier_turns(asked: tuple[Message, ...], full_conversation: object) -> tuple[Message, ...]:
     """What the user said in the whole session, if the record has it: the models of later battles saw it, too."""
-    turns = [turn.get("user") for turn in list_from(full_conversation) if isinstance(turn, Mapping)]
+    turns = [turn.get("user") for turn in objects_from(full_conversation)]
     session = tuple(message for turn in turns for message in messages_from(turn))
     return session if session[-len(asked) :] == asked else asked
 
 
 def _texts(value: object) -> list[str]:
     """The turns of a column: a list, JSON of a list, or a single text; a turn that is missing is left out."""
-    if isinstance(value, str):
-        try:
-            decoded = json.loads(value)
-        except (ValueError, RecursionError):
-            decoded = None
-        value = decoded if isinstance(decoded, list) else [value]
-    return [text_from(one) for one in list_from(value) if one is not None]
+    turns = json_from(value)
+    if isinstance(value, str) and not isinstance(turns, list):
+        turns = [value]
+    return [text_from(one) for one in list_from(turns) if one is not None]

@@ -7,20 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import answers_from
+from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.batch_requests import NO_CONTEXT, Request, RequestStore, request_body
-from deconfound.traces.call import Call, Flag, Score
-from deconfound.traces.message_content import CHOICE_KEYS
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import (
-    TOO_DEEP,
-    answer_flags,
+from deconfound.traces.call import Call, Score
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
     attributes_from,
     mapping_from,
     number_from,
     seconds_from,
     text_from,
 )
+from deconfound.traces.message_content import CHOICE_KEYS
+from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
 
 REPLAY_ID = re.compile(r"(?P<context>.+)\|(?P<model>[^|]+)\|(?P<draw>[0-9]{1,9})", re.DOTALL)
 ANSWER_KEYS = (*CHOICE_KEYS, "output", "content")
@@ -37,10 +36,13 @@ ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """One line of an output file as a call that is not yet joined with its request."""
+    """One line of an output file as a call that is not yet joined with its request, on which its flags depend."""
 
     custom_id: str
     call: Call
+    answers: tuple[Answer, ...]
+    error: bool
+    internal: bool
 
 
 class BatchFiles:
@@ -59,11 +61,9 @@ class BatchFiles:
         """Calls in the order of the output files, later where their context id depends on the files to come."""
         store, waiting = RequestStore(), list[_Answered]()
         for record in records:
-            try:
+            answered = None
+            with skip_if_too_deep(remarks, record.origin):
                 answered = _read_line(record, store, remarks)
-            except RecursionError:
-                remarks.add(TOO_DEEP, record.origin)
-                continue
             if answered is None:
                 continue
             if REPLAY_ID.fullmatch(answered.custom_id) and answered.custom_id in store.by_id:
@@ -92,12 +92,10 @@ def _read_line(record: Record, store: RequestStore, remarks: Remarks) -> _Answer
 def _answered(custom_id: str, value: Mapping[str, Any], origin: str, remarks: Remarks) -> _Answered:
     body = _response_body(value)
     answers = answers_from(body) if any(isinstance(body.get(key), str | list) for key in ANSWER_KEYS) else ()
-    flags = answer_flags(answers)
-    if failure := _failure(value):
+    failure = _failure(value)
+    if failure:
         remarks.add(failure, origin)
-        flags = {"error"}
-    elif not answers and isinstance(body.get("data"), list):  # embeddings and moderations
-        flags = {"internal"}
+    internal = not failure and not answers and isinstance(body.get("data"), list)  # embeddings and moderations
     response_id = text_from(body.get("id"))
     call = Call(
         origin=origin,
@@ -107,10 +105,9 @@ def _answered(custom_id: str, value: Mapping[str, Any], origin: str, remarks: Re
         outputs=tuple(answer.text for answer in answers),
         response_id=response_id,
         time=seconds_from(body.get("created") or body.get("created_at")),
-        flags=frozenset(flags),
         attributes={"custom_id": custom_id, **attributes_from(body.get("metadata"), "metadata")},
     )
-    return _Answered(custom_id, call)
+    return _Answered(custom_id, call, answers, error=bool(failure), internal=internal)
 
 
 def _response_body(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -146,20 +143,17 @@ def _match(answered: _Answered, store: RequestStore, remarks: Remarks) -> Reques
 def _joined(answered: _Answered, request: Request, store: RequestStore, context_id: str = "") -> Call:
     """The call with what its request and its custom_id say."""
     call, named = answered.call, REPLAY_ID.fullmatch(answered.custom_id)
-    flags: set[Flag] = {*call.flags}
-    if request.internal:
-        flags = {*flags - {"no content"}, "internal"}
-    elif request.context == NO_CONTEXT:
-        flags.add("no content")
+    messages, internal = store.messages(request.context), answered.internal or request.internal
+    flags = flags_from(messages, answered.answers, {"error": answered.error, "internal": internal})
     requested = request.model or _model_in(answered.custom_id)
     return replace(
         call,
         model=call.model or requested,
-        messages=store.messages(request.context),
+        messages=messages,
         requested_model=requested,
         context_id=named["context"] if named else context_id,
         draw=int(named["draw"]) if named else None,
-        flags=frozenset(flags),
+        flags=flags - {"no content"} if request.internal else flags,  # its input is no conversation
     )
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from deconfound.traces.call import Message
 from deconfound.traces.conversation import messages_from
+from deconfound.traces.field_values import text_from
 from deconfound.traces.message_content import REQUEST_KEYS, SYSTEM_KEYS
 from deconfound.traces.reader import Remarks
-from deconfound.traces.record_values import text_from
 
 NO_ANSWER_ENDPOINTS = ("/embeddings", "/moderations")
 ELSEWHERE = ("previous_response_id", "conversation")  # keys of requests that continue a conversation on the server

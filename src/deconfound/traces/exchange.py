@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from deconfound.traces.answers import TRUNCATED, Answer
+from deconfound.traces.answers import Answer
 from deconfound.traces.call import Call, Flag, Message
+from deconfound.traces.reader import Remarks
+
+NOTHING_STATED: Mapping[Flag, bool] = {}
 
 
 def flags_from(
-    messages: tuple[Message, ...], answers: tuple[Answer, ...], *, error: bool = False, finish: Iterable[object] = ()
+    messages: Sequence[Message], answers: Sequence[Answer], stated: Mapping[Flag, bool] = NOTHING_STATED
 ) -> frozenset[Flag]:
-    """Why a call with these contents may not be used. A failed call may lack its answer, but not its messages."""
-    flags: set[Flag] = set()
-    if error:
-        flags.add("error")
-    if not any(message.text for message in messages) or not (answers or error):
+    """Why a call may not be used: what its record states, and what its contents show.
+
+    A call that failed or is internal may lack its answer, but not its messages.
+    """
+    flags = {flag for flag, holds in stated.items() if holds}
+    if not any(message.text for message in messages) or not (answers or flags & {"error", "internal"}):
         flags.add("no content")
     if answers and all(answer.tool_call_only for answer in answers):
         flags.add("tool call")
-    if any(answer.truncated for answer in answers) or any(one in TRUNCATED for one in finish if isinstance(one, str)):
+    if any(answer.truncated for answer in answers):
         flags.add("truncated")
     return frozenset(flags)
 
 
-def repeated_calls(calls: Mapping[str, Call], parents: Mapping[str, str]) -> set[str]:
+def repeated_calls(calls: Mapping[str, Call], parents: Mapping[str, str], remarks: Remarks) -> set[str]:
     """Calls that two instrumentations recorded, one inside the other; the inner one counts if it has content.
 
-    Calls and parents are those of one trace, by the id of their span.
+    Calls and parents are by the id of their span.
     """
     repeated: set[str] = set()
     for span_id, call in calls.items():
@@ -35,6 +39,8 @@ def repeated_calls(calls: Mapping[str, Call], parents: Mapping[str, str]) -> set
         if outer:
             keep_outer = "no content" in call.flags and "no content" not in calls[outer].flags
             repeated.add(span_id if keep_outer else outer)
+    for span_id in repeated:
+        remarks.add("calls are recorded twice, one inside the other", calls[span_id].origin)
     return repeated
 
 

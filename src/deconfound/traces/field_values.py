@@ -1,4 +1,7 @@
-"""Fields of records that may be damaged: every function returns its type, whatever the value is."""
+"""Single fields of records that may hold anything: every function returns its type, whatever the value is.
+
+Some exports have objects and lists as JSON in a text; where a field is an object or a list, such texts are decoded.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,39 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from deconfound.traces.message_content import canonical_json
+from deconfound.traces.message_content import MAX_DEPTH, canonical_json
 
-MAX_FLAT_DEPTH = 8  # of metadata; what lies deeper is one text
+UNITS_OF_TIME = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+"""From which number a time is in nanoseconds, microseconds and milliseconds; 1e11 seconds are the year 5138."""
 NANOSECONDS = 1e9
+MAX_EXACT = 2.0**53  # a float below it that is a whole number was one when it was written
 
 
-def text(value: object) -> str:
-    """An id or a name as text; empty where the value is neither text nor a whole number."""
+def text_from(value: object) -> str:
+    """A name or an id as text: a text, a finite number or a UUID; empty for anything else, such as a truth value."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, int | UUID):
-        return ""
-    try:
+    if isinstance(value, UUID):
         return str(value)
-    except ValueError:  # thousands of digits
+    number = number_from(value)
+    if number is None:
         return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT:
+        return str(int(value))  # tables have whole numbers as floats where a column has gaps
+    return str(value)
 
 
 def first_text(*values: object) -> str:
     """The first of the values that is a text with content."""
-    return next((found for found in map(text, values) if found), "")
+    for value in values:
+        found = text_from(value)
+        if found:
+            return found
+    return ""
 
 
-def finite(value: object) -> float | None:
-    """A number, or a text that is a number; nothing for NaN, infinities and other values."""
+def number_from(value: object) -> float | None:
+    """A finite number, also where it was written as text; none for anything else, such as a truth value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -43,43 +54,13 @@ def finite(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def from_json(value: object) -> object:
-    """The content of a text that is JSON; any other value stays as it is."""
-    if not isinstance(value, str) or value.strip()[:1] not in '[{"0123456789-tfnNI':
-        return value
+def seconds_from(value: object) -> float | None:
+    """Seconds since 1970, from a number in any unit, ISO 8601 or a datetime; a time without zone is UTC."""
+    number = number_from(value)
+    if number is not None:
+        return next((number / unit for limit, unit in UNITS_OF_TIME if abs(number) >= limit), number)
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """An object, or JSON of one, or a list of its keys and values; empty for other values."""
-    decoded = from_json(value)
-    if isinstance(decoded, Mapping):
-        return decoded
-    pairs = (_pair(one) for one in items(decoded))
-    return {key: one for key, one in pairs if key}
-
-
-def _pair(value: object) -> tuple[str, Any]:
-    if isinstance(value, Mapping) and "value" in value:
-        return text(value.get("key")), value["value"]
-    if isinstance(value, list | tuple) and len(value) == 2:
-        return text(value[0]), value[1]
-    return "", None
-
-
-def items(value: object) -> list[Any]:
-    """A list, or JSON of one; empty for other values."""
-    decoded = from_json(value)
-    return list(decoded) if isinstance(decoded, list | tuple) else []
-
-
-def seconds(value: object) -> float | None:
-    """A time as seconds since 1970: of a datetime, or of a text of ISO 8601, which is UTC unless it says otherwise."""
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
         if not isinstance(moment, datetime):
             return None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -88,39 +69,83 @@ def seconds(value: object) -> float | None:
 
 
 def seconds_from_nanoseconds(value: object) -> float | None:
-    """A time as seconds since 1970; nothing for zero, which stands for an unknown time."""
-    number = finite(value)
+    """Seconds since 1970; none for zero, which stands for an unknown time."""
+    number = number_from(value)
     return number / NANOSECONDS if number and number > 0 else None
 
 
-def score_value(value: object) -> float | bool | str | None:
-    """The recorded value of a score; nothing where it is empty, not finite, a list or an object."""
+def json_from(value: object) -> object:
+    """The content of a text that is JSON of an object, a list, a text or null; any other value as it is."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", '"', "n"):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def mapping_from(value: object) -> Mapping[str, Any]:
+    """An object, JSON of one, or a list of its keys and values; empty for anything else."""
+    decoded = json_from(value)
+    if isinstance(decoded, Mapping):
+        return decoded
+    if not isinstance(decoded, list | tuple):
+        return {}
+    return {key: one for key, one in map(_pair, decoded) if key}
+
+
+def _pair(value: object) -> tuple[str, Any]:
+    if isinstance(value, Mapping) and "value" in value:
+        return text_from(value.get("key")), value["value"]
+    if isinstance(value, list | tuple) and len(value) == 2:
+        return text_from(value[0]), value[1]
+    return "", None
+
+
+def list_from(value: object) -> list[Any]:
+    """A list, or JSON of one; empty for anything else."""
+    decoded = json_from(value)
+    return list(decoded) if isinstance(decoded, list | tuple) else []
+
+
+def objects_from(value: object) -> list[Mapping[str, Any]]:
+    """The objects in a list, without what else is in it."""
+    return [one for one in list_from(value) if isinstance(one, Mapping)]
+
+
+def score_from(value: object) -> float | bool | str | None:
+    """The value of a score: a truth value, a finite number or a text that is not blank; none for anything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return value or None
-    return finite(value)
+        return value if value.strip() else None
+    return number_from(value)
 
 
-def flat(prefix: str, value: object) -> dict[str, str]:
-    """Metadata as dotted names and texts; lists are JSON."""
-    return {name: one for name, one in _flat(prefix, value, MAX_FLAT_DEPTH) if one}
+def attributes_from(value: object, name: str) -> dict[str, str]:
+    """Every value inside an object as text under its dotted name; lists are JSON, empty values are left out."""
+    return dict(_attributes(value, name, MAX_DEPTH))
 
 
-def _flat(name: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and depth:
-        for key, one in value.items():
-            yield from _flat(f"{name}.{key}", one, depth - 1)
-    elif value is not None:
-        yield name, value if isinstance(value, str) else canonical_json(value)
+def _attributes(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and depth > 0:
+        for key, inner in value.items():
+            yield from _attributes(inner, f"{name}.{key}", depth - 1)
+    elif isinstance(value, bool):
+        yield name, "true" if value else "false"
+    elif isinstance(value, Mapping | list | tuple):
+        if value:
+            yield name, canonical_json(value)
+    elif text := text_from(value):
+        yield name, text
 
 
-def tags(value: object) -> dict[str, str]:
-    """Tags as attributes."""
-    return {f"tag.{name}": "true" for name in map(text, items(value)) if name}
+def tags_from(value: object) -> dict[str, str]:
+    """Tags as attributes: ``tag.NAME`` is "true"."""
+    return {f"tag.{tag}": "true" for tag in map(text_from, list_from(value)) if tag}
 
 
 def plain_model(model: str, provider: str) -> str:
     """A model's name without its provider, where the record names the provider too."""
-    prefix, slash, rest = model.partition("/")
-    return rest if slash and rest and provider and prefix.lower() == provider.lower() else model
+    prefix, rest = model[: len(provider) + 1], model[len(provider) + 1 :]
+    return rest if provider and rest and prefix.lower() == f"{provider}/".lower() else model

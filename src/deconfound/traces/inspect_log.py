@@ -13,20 +13,21 @@ from deconfound.errors import DataError, Problem
 from deconfound.formatting import quote
 from deconfound.loading.input_limit import require_size
 from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Call, Flag, Message, Score
+from deconfound.traces.call import Call, Message, Score
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.inspect_scores import scores_of_sample
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import (
-    answer_flags,
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
     attributes_from,
-    collect,
     list_from,
     mapping_from,
     number_from,
+    objects_from,
     seconds_from,
+    tags_from,
     text_from,
 )
+from deconfound.traces.inspect_scores import scores_of_sample
+from deconfound.traces.reader import Record, Remarks, collect
 from deconfound.traces.zip_members import DAMAGED, ZipMembers, open_members
 
 HEADERS = ("header.json", "_journal/start.json", "start.json")
@@ -154,7 +155,7 @@ def _read(log: Mapping[str, Any], sample: object, origin: str, seen: _Seen, rema
     call = seen.add(call, remarks)
     if log.get("status") in UNFINISHED:
         remarks.add("samples are of a run that did not finish", origin)
-    if sum(mapping_from(one).get("role") == "assistant" for one in list_from(sample.get("messages"))) > 1:
+    if sum(one.get("role") == "assistant" for one in objects_from(sample.get("messages"))) > 1:
         remarks.add("samples have several turns of the model; their context is the first input", origin)
     yield call
     if sample.get("invalidation"):
@@ -168,12 +169,8 @@ def _call(log: Mapping[str, Any], sample: Mapping[str, Any], origin: str) -> Cal
     task, epoch = text_from(evaluation.get("task")), number_from(sample.get("epoch"))
     sample_id, model = text_from(sample["id"]), text_from(evaluation.get("model"))
     draw = int(epoch) if epoch is not None and epoch.is_integer() else None
-    answers = _answers(output)
-    messages = messages_from(sample["input"])
-    flags = _flags(sample, answers)
-    if not messages:
-        flags.add("no content")
-    tags = {f"tag.{text_from(tag)}": "true" for tag in list_from(log.get("tags")) if text_from(tag)}
+    answers, messages = _answers(output), messages_from(sample["input"])
+    failed = bool(sample.get("error") or sample.get("invalidation"))
     return Call(
         origin=origin,
         call_id=text_from(sample.get("uuid")) or f"{text_from(evaluation.get('eval_id'))}/{sample_id}/{draw}",
@@ -184,26 +181,22 @@ def _call(log: Mapping[str, Any], sample: Mapping[str, Any], origin: str) -> Cal
         time=seconds_from(sample.get("started_at") or evaluation.get("created")),
         context_id=f"{task}/{sample_id}",
         draw=draw,
-        flags=frozenset(flags),
-        attributes={"task": task, **tags, **attributes_from(sample.get("metadata"), "metadata")},
+        flags=flags_from(messages, answers, {"error": failed, "truncated": _reached_limit(sample, output)}),
+        attributes={"task": task, **tags_from(log.get("tags")), **attributes_from(sample.get("metadata"), "metadata")},
     )
 
 
 def _answers(output: Mapping[str, Any]) -> tuple[Answer, ...]:
-    if list_from(output.get("choices")):
-        return answers_from({"choices": output["choices"]})
+    choices = list_from(output.get("choices"))
+    if choices:
+        return answers_from({"choices": choices})
     completion = text_from(output.get("completion"))
     return (Answer(completion),) if completion else ()
 
 
-def _flags(sample: Mapping[str, Any], answers: tuple[Answer, ...]) -> set[Flag]:
-    if sample.get("error") or sample.get("invalidation"):
-        return {"error"}
-    flags = answer_flags(answers)
-    choices = list_from(mapping_from(sample.get("output")).get("choices"))
-    if sample.get("limit") or any(mapping_from(choice).get("stop_reason") == TOO_LONG for choice in choices):
-        flags.add("truncated")
-    return flags
+def _reached_limit(sample: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
+    reasons = (choice.get("stop_reason") for choice in objects_from(output.get("choices")))
+    return bool(sample.get("limit")) or TOO_LONG in reasons
 
 
 def _with_attachments(text: str, sample: Mapping[str, Any]) -> str:

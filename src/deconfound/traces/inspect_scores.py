@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deconfound.traces.call import Author, Call, Score
+from deconfound.traces.field_values import list_from, mapping_from, score_from, text_from
 from deconfound.traces.reader import Remarks
-from deconfound.traces.record_values import list_from, mapping_from, score_from, text_from
 
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partial, incorrect, no answer: the values that Inspect's own metrics use."""
@@ -27,7 +27,7 @@ def scores_of_sample(scores: object, call: Call, remarks: Remarks) -> Iterator[S
             remarks.add("scores were edited after the run", call.origin)
         author: Author = _author(scorer, score) if editor is None else "unknown"
         for name, value in _values(scorer, score.get("value")):
-            grade = GRADES.get(value, value) if isinstance(value, str) else score_from(value)
+            grade = score_from(GRADES.get(value, value) if isinstance(value, str) else value)
             if grade is None:
                 remarks.add("scores are lists" if isinstance(value, list) else "scores have no value", call.origin)
                 continue

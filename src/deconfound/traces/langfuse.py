@@ -6,9 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Call, Flag, Message, Score
+from deconfound.traces.answers import answers_from
+from deconfound.traces.call import Call, Score
 from deconfound.traces.conversation import messages_from
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
+    attributes_from,
+    mapping_from,
+    objects_from,
+    seconds_from,
+    tags_from,
+    text_from,
+)
 from deconfound.traces.langfuse_records import (
     CALL_TYPES,
     INTERNAL_TYPES,
@@ -18,9 +27,8 @@ from deconfound.traces.langfuse_records import (
     kind_of,
     text_field,
 )
-from deconfound.traces.langfuse_scores import column_scores, score_from
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_fields import attributes_from, object_of, seconds_of, tags_from, text_of
+from deconfound.traces.langfuse_scores import column_scores, score_from_record
+from deconfound.traces.reader import Record, Remarks, collect
 
 INTERNAL_ENVIRONMENT = "langfuse-"  # reserved for calls of Langfuse itself, such as its judges
 API_METADATA_CHARACTERS = 200  # at which the API cuts values, unless it is asked for the whole
@@ -49,7 +57,7 @@ class Langfuse:
         """Calls of generations, then all scores; what is there twice is read once."""
         export = _Export(remarks)
         for record in records:
-            yield from export.calls_in(record.value, record.origin)
+            yield from collect(export.calls_in(record.value, record.origin), remarks, record.origin)
         yield from export.waiting_calls()
         yield from export.all_scores()
 
@@ -119,15 +127,15 @@ class _Export:
 
     def _document(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
         trace = value["trace"] if isinstance(value.get("trace"), Mapping) else value
-        observations = value.get("observations")
         self._add_trace(trace, origin)
-        for score in (*_objects(trace.get("scores")), *_objects(value.get("scores") if trace is not value else None)):
+        beside = value.get("scores") if trace is not value else None
+        for score in (*objects_from(trace.get("scores")), *objects_from(beside)):
             self._add_score({"traceId": trace.get("id"), **score}, origin)
-        for observation in _objects(observations):
+        for observation in objects_from(value.get("observations")):
             yield from self._observation({"traceId": trace.get("id"), **observation}, origin)
 
     def _add_trace(self, value: Mapping[str, Any], origin: str) -> None:
-        trace_id = text_of(value.get("id"))
+        trace_id = text_from(value.get("id"))
         if trace_id in self.traces:
             self.remarks.add("records are repeated", origin)
             return
@@ -135,25 +143,25 @@ class _Export:
         self.columns += column_scores(value, "trace", origin)
 
     def _add_score(self, value: Mapping[str, Any], origin: str) -> None:
-        score = score_from(value, origin, self.remarks)
+        score = score_from_record(value, origin, self.remarks)
         if score is None:
             return
         key = text_field(value, "id") or f" {len(self.scores)}"
-        version = seconds_of(field_of(value, "updated_at")) or score.time or 0.0
+        version = seconds_from(field_of(value, "updated_at")) or score.time or 0.0
         if key in self.scores:
             self.remarks.add("records are repeated", origin)
         if key not in self.scores or version >= self.scores[key][0]:
             self.scores[key] = version, score
 
     def _observation(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
-        observation_id = text_of(value.get("id"))
+        observation_id = text_from(value.get("id"))
         if observation_id and observation_id in self.observation_ids:
             self.remarks.add("records are repeated", origin)
             return
         self.observation_ids.add(observation_id)
         if camel("trace_id") in value:
             self.columns += column_scores(value, "call", origin)
-        if text_of(value.get("type")) not in CALL_TYPES | INTERNAL_TYPES:
+        if text_from(value.get("type")) not in CALL_TYPES | INTERNAL_TYPES:
             self.remarks.add("observations are no calls of a model", origin)
             return
         call = _call(value, origin)
@@ -167,7 +175,7 @@ class _Export:
             self.waiting.append(call)
 
     def _remark_on_metadata(self, value: Mapping[str, Any], origin: str) -> None:
-        texts = object_of(value.get("metadata")).values() if "traceId" in value else ()
+        texts = mapping_from(value.get("metadata")).values() if "traceId" in value else ()
         if any(isinstance(text, str) and len(text) == API_METADATA_CHARACTERS for text in texts):
             what = (
                 "calls have metadata of exactly 200 characters, where the API cuts unless expandMetadata names the key"
@@ -175,46 +183,28 @@ class _Export:
             self.remarks.add(what, origin)
 
 
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
 def _call(value: Mapping[str, Any], origin: str) -> Call:
     messages = messages_from(value.get("input"))
-    failed = value.get("level") == "ERROR"
+    judge = text_from(value.get("environment")).startswith(INTERNAL_ENVIRONMENT)
+    internal = judge or text_from(value.get("type")) in INTERNAL_TYPES
     answers = answers_from(value.get("output") or None)
     return Call(
         origin=origin,
-        call_id=text_of(value.get("id")),
+        call_id=text_from(value.get("id")),
         model=text_field(value, "provided_model_name", "model"),
         messages=messages,
         outputs=tuple(answer.text for answer in answers),
         trace_id=text_field(value, "trace_id"),
         conversation=text_field(value, "session_id"),
         user=text_field(value, "user_id"),
-        time=seconds_of(field_of(value, "start_time")),
-        flags=_flags(value, messages, answers, failed=failed),
+        time=seconds_from(field_of(value, "start_time")),
+        flags=flags_from(messages, answers, {"error": value.get("level") == "ERROR", "internal": internal}),
         attributes=_attributes(value),
     )
 
 
-def _flags(
-    value: Mapping[str, Any], messages: tuple[Message, ...], answers: tuple[Answer, ...], *, failed: bool
-) -> frozenset[Flag]:
-    judge = text_of(value.get("environment")).startswith(INTERNAL_ENVIRONMENT)
-    internal = judge or text_of(value.get("type")) in INTERNAL_TYPES
-    found: dict[Flag, bool] = {
-        "error": failed,
-        "internal": internal,
-        "no content": not messages or not (answers or failed or internal),
-        "tool call": bool(answers) and all(answer.tool_call_only for answer in answers),
-        "truncated": any(answer.truncated for answer in answers),
-    }
-    return frozenset(flag for flag, holds in found.items() if holds)
-
-
 def _attributes(value: Mapping[str, Any]) -> dict[str, str]:
-    metadata = {key: part for key, part in object_of(value.get("metadata")).items() if key not in INSTRUMENTATION}
+    metadata = {key: part for key, part in mapping_from(value.get("metadata")).items() if key not in INSTRUMENTATION}
     plain = {name: text_field(value, name) for name in PLAIN_ATTRIBUTES}
     return {
         **{name: text for name, text in plain.items() if text},

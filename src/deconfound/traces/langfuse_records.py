@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal
 
-from deconfound.traces.record_fields import first_text, list_of
+from deconfound.traces.field_values import first_text, objects_from
 
 Kind = Literal["observation", "trace", "score", "document", "manifest"]
 
@@ -16,6 +17,7 @@ SOURCES = {"API", "ANNOTATION", "EVAL"}
 TRACE_KEYS = {"input", "tags", "bookmarked", "public", "release"}
 
 
+@cache
 def camel(name: str) -> str:
     """A field's name as the API spells it: ``trace_id`` is ``traceId``."""
     first, *rest = name.split("_")
@@ -35,7 +37,7 @@ def field_of(record: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401  (wha
 
 def text_field(record: Mapping[str, Any], *names: str) -> str:
     """The first of several fields that is not empty, as text."""
-    return next((text for name in names if (text := first_text(record, name, camel(name)))), "")
+    return first_text(*(record.get(spelling) for name in names for spelling in (name, camel(name))))
 
 
 def kind_of(record: Mapping[str, Any]) -> Kind | None:
@@ -50,7 +52,7 @@ def kind_of(record: Mapping[str, Any]) -> Kind | None:
         return "observation"
     is_trace = "id" in record and "timestamp" in record and has(record, "user_id") and has(record, "session_id")
     if is_trace and not TRACE_KEYS.isdisjoint(record):
-        return "document" if any(isinstance(one, Mapping) for one in list_of(record.get("observations"))) else "trace"
+        return "document" if objects_from(record.get("observations")) else "trace"
     return None
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deconfound.traces.call import Author, Score, Target
+from deconfound.traces.field_values import list_from, mapping_from, number_from, score_from, seconds_from, text_from
 from deconfound.traces.langfuse_records import field_of, text_field
 from deconfound.traces.reader import Remarks
-from deconfound.traces.record_fields import list_of, number_of, object_of, seconds_of, text_of
 
 AUTHORS: dict[str, Author] = {"ANNOTATION": "human", "EVAL": "judge"}  # API is users, programs and judges alike
 TARGETS: dict[str, Target] = {"observation": "call", "trace": "trace", "session": "conversation"}
@@ -20,7 +20,7 @@ LIST_FIELDS = {
 """What may be a list in a row without being a score; every other column with a list is one."""
 
 
-def score_from(record: Mapping[str, Any], origin: str, remarks: Remarks) -> Score | None:
+def score_from_record(record: Mapping[str, Any], origin: str, remarks: Remarks) -> Score | None:
     """The score in a record; None, with a remark, if it judges no call or has no value."""
     kind = text_field(record, "data_type")
     if kind == "CORRECTION":
@@ -42,14 +42,14 @@ def score_from(record: Mapping[str, Any], origin: str, remarks: Remarks) -> Scor
         target=target[0],
         target_id=target[1],
         author_id=text_field(record, "author_user_id", "author_user_name"),
-        time=seconds_of(field_of(record, "timestamp")),
+        time=seconds_from(field_of(record, "timestamp")),
     )
 
 
 def _target(record: Mapping[str, Any]) -> tuple[Target, str] | None:
-    subject = object_of(record.get("subject"))  # of the third version of the API
+    subject = mapping_from(record.get("subject"))  # of the third version of the API
     if subject:
-        kind, target_id = TARGETS.get(text_of(subject.get("kind"))), text_of(subject.get("id"))
+        kind, target_id = TARGETS.get(text_from(subject.get("kind"))), text_from(subject.get("id"))
         return (kind, target_id) if kind and target_id else None
     for name, target in TARGETS.items():
         target_id = text_field(record, f"{name}_id")
@@ -63,17 +63,14 @@ def _value(record: Mapping[str, Any], kind: str) -> float | bool | str | None:
     if kind in ("CATEGORICAL", "TEXT"):
         return text or (value if isinstance(value, str) and value else None)
     if kind == "BOOLEAN":
-        written = str(value).lower() if isinstance(value, bool) else (text_of(value) or text).lower()
+        written = str(value).lower() if isinstance(value, bool) else (text_from(value) or text).lower()
         return True if written in TRUE else False if written in FALSE else None
-    return float(value) if isinstance(value, bool) else number_of(value)
+    return float(value) if isinstance(value, bool) else number_from(value)
 
 
 def column_scores(row: Mapping[str, Any], target: Target, origin: str) -> Iterator[Score]:
     """Scores in the columns of a row that the user interface exported; nothing says who gave them."""
+    row_id = text_from(row.get("id"))
     for name, cell in row.items():
-        if name in LIST_FIELDS:
-            continue
-        for given in list_of(cell):
-            value = given if isinstance(given, str) and given else number_of(given)
-            if value is not None:
-                yield Score(origin, name, value, "unknown", target, text_of(row.get("id")))
+        values = map(score_from, list_from(cell) if name and row_id and name not in LIST_FIELDS else ())
+        yield from (Score(origin, name, value, "unknown", target, row_id) for value in values if value is not None)

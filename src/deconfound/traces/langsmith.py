@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from deconfound.traces.call import Call, Score, Target
 from deconfound.traces.exchange import repeated_calls
-from deconfound.traces.field_values import first_text, items, mapping, text
+from deconfound.traces.field_values import first_text, mapping_from, objects_from, text_from
 from deconfound.traces.langsmith_feedback import Feedback, feedback_from, is_feedback
 from deconfound.traces.langsmith_runs import call_from_run, conversation_of, has_not_ended, is_run, user_of
-from deconfound.traces.reader import Record, Remarks
+from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
 
 PAGE_KEYS = ("runs", "feedback", "data", "items")
 STEPS = ("tool", "retriever", "embedding", "prompt", "parser")
@@ -49,14 +49,10 @@ class LangSmith:
         """Calls and scores of all records, after the last one."""
         gathered = _Gathered()
         for record in records:
-            try:
+            with skip_if_too_deep(remarks, record.origin):
                 for row in _rows(record.value):
                     _gather(gathered, row, record.origin, remarks)
-            except RecursionError:
-                remarks.add("records are nested too deeply", record.origin)
-        repeated = repeated_calls(gathered.calls, gathered.parents)
-        for run_id in repeated:
-            remarks.add("calls are recorded twice, one inside the other", gathered.calls[run_id].origin)
+        repeated = repeated_calls(gathered.calls, gathered.parents, remarks)
         yield from (_completed(gathered, call) for run_id, call in gathered.calls.items() if run_id not in repeated)
         yield from _scores(gathered, repeated, remarks)
 
@@ -65,8 +61,7 @@ def _rows(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The rows of a page, or the record itself."""
     if is_run(value) or is_feedback(value):
         return [value]
-    page = next((value[key] for key in PAGE_KEYS if isinstance(value.get(key), list)), [value])
-    return [one for one in page if isinstance(one, Mapping)]
+    return objects_from(next((value[key] for key in PAGE_KEYS if isinstance(value.get(key), list)), [value]))
 
 
 def _gather(gathered: _Gathered, row: Mapping[str, Any], origin: str, remarks: Remarks) -> None:
@@ -83,22 +78,22 @@ def _gather(gathered: _Gathered, row: Mapping[str, Any], origin: str, remarks: R
 
 
 def _gather_run(gathered: _Gathered, run: Mapping[str, Any], origin: str, remarks: Remarks, depth: int) -> None:
-    run_id, kind = text(run.get("id")), text(run.get("run_type"))
+    run_id, kind = text_from(run.get("id")), text_from(run.get("run_type"))
     trace_id = first_text(run.get("trace_id"), run_id)
     for facts, found in ((gathered.conversations, conversation_of(run)), (gathered.users, user_of(run))):
         if found:
             facts.setdefault(trace_id, found)
-    if mapping(run.get("feedback_stats")):
+    if mapping_from(run.get("feedback_stats")):
         gathered.averages.append(origin)
     if kind not in STEPS:
-        gathered.parents[run_id] = text(run.get("parent_run_id"))
+        gathered.parents[run_id] = text_from(run.get("parent_run_id"))
     if kind == "llm":
         _add_call(gathered, run, origin, remarks)
     else:
         remarks.add("runs are not calls of a model", origin)
         gathered.traces[run_id] = "" if kind in STEPS else trace_id
-    for child in items(run.get("child_runs")) if depth else []:
-        if isinstance(child, Mapping) and is_run(child):
+    for child in objects_from(run.get("child_runs")) if depth else []:
+        if is_run(child):
             _gather_run(gathered, child, origin, remarks, depth - 1)
 
 

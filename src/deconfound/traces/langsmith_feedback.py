@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deconfound.traces.call import Author
-from deconfound.traces.field_values import first_text, mapping, score_value, seconds, text
+from deconfound.traces.field_values import first_text, mapping_from, score_from, seconds_from, text_from
 
 AUTHORS: Mapping[str, Author] = {"app": "human", "model": "judge", "auto_eval": "judge"}
 """Feedback from the API may come from users and from programs alike."""
@@ -35,25 +35,25 @@ def is_feedback(value: Mapping[str, Any]) -> bool:
 
 def feedback_from(row: Mapping[str, Any], origin: str) -> Feedback | str:
     """A row of feedback, or why it is left out."""
-    name, value = text(row.get("key")), score_value(row.get("score"))
+    name, value = text_from(row.get("key")), score_from(row.get("score"))
     if value is None:
-        value = score_value(row.get("value"))
-    run_id, trace_id = text(row.get("run_id")), text(row.get("trace_id"))
+        value = score_from(row.get("value"))
+    run_id, trace_id = text_from(row.get("run_id")), text_from(row.get("trace_id"))
     if row.get("comparative_experiment_id"):
         return "scores rank an answer against another one, and do not judge it alone"
     if not name or value is None or row.get("error") is True:
         return "rows of feedback have no value that is a number, a truth value or a text"
     if not run_id and not trace_id:
         return "scores do not say what they judge"
-    source = mapping(row.get("feedback_source"))
+    source = mapping_from(row.get("feedback_source"))
     return Feedback(
         origin,
-        text(row.get("id")),
+        text_from(row.get("id")),
         name,
         value,
-        AUTHORS.get(text(source.get("type")), "unknown"),
+        AUTHORS.get(text_from(source.get("type")), "unknown"),
         first_text(source.get("user_id"), source.get("ls_user_id"), source.get("user_name")),
         run_id,
         trace_id,
-        seconds(row.get("created_at")),
+        seconds_from(row.get("created_at")),
     )

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deconfound.traces.answers import Answer, answers_from
+from deconfound.traces.answers import Answer, answers_from, names_a_limit
 from deconfound.traces.call import Call, Message
 from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
-from deconfound.traces.field_values import first_text, flat, items, mapping, plain_model, seconds, tags, text
+from deconfound.traces.field_values import (
+    attributes_from,
+    first_text,
+    list_from,
+    mapping_from,
+    plain_model,
+    seconds_from,
+    tags_from,
+    text_from,
+)
 
 CONVERSATION_KEYS = ("thread_id", "session_id", "conversation_id")
 TECHNICAL = ("ls_", "langgraph_", "LANGSMITH_", "LANGCHAIN_", "revision_id", "checkpoint_")
@@ -20,7 +29,7 @@ def is_run(value: Mapping[str, Any]) -> bool:
     """Whether an object is a run."""
     return (
         "run_type" in value
-        and bool(text(value.get("id")))
+        and bool(text_from(value.get("id")))
         and any(key in value for key in ("dotted_order", "trace_id", "session_id", "inputs"))
     )
 
@@ -38,17 +47,17 @@ def user_of(run: Mapping[str, Any]) -> str:
 
 def has_not_ended(run: Mapping[str, Any]) -> bool:
     """Whether a run was still waiting for its answer when it was exported."""
-    return run.get("status") == "pending" and not mapping(run.get("outputs"))
+    return run.get("status") == "pending" and not mapping_from(run.get("outputs"))
 
 
 def call_from_run(run: Mapping[str, Any], origin: str) -> Call:
     """The call of a run."""
-    asked, said = mapping(run.get("inputs")), mapping(run.get("outputs"))
+    asked, said = mapping_from(run.get("inputs")), mapping_from(run.get("outputs"))
     messages, answers = _messages(asked), _answers(said)
-    requested, provider = _requested(run), text(_metadata(run).get("ls_provider"))
+    requested, provider = _requested(run), text_from(_metadata(run).get("ls_provider"))
     return Call(
         origin=origin,
-        call_id=text(run.get("id")),
+        call_id=text_from(run.get("id")),
         model=plain_model(_served(said) or requested, provider),
         messages=messages,
         outputs=tuple(answer.text for answer in answers),
@@ -57,8 +66,8 @@ def call_from_run(run: Mapping[str, Any], origin: str) -> Call:
         trace_id=first_text(run.get("trace_id"), run.get("id")),
         conversation=conversation_of(run),
         user=user_of(run),
-        time=seconds(run.get("start_time")),
-        flags=flags_from(messages, answers, error=_failed(run), finish=_reasons(said)),
+        time=seconds_from(run.get("start_time")),
+        flags=flags_from(messages, answers, {"error": _failed(run), "truncated": names_a_limit(_reasons(said))}),
         attributes=_attributes(run),
     )
 
@@ -75,37 +84,37 @@ def _answers(said: Mapping[str, Any]) -> tuple[Answer, ...]:
 
 
 def _requested(run: Mapping[str, Any]) -> str:
-    parameters = mapping(mapping(run.get("extra")).get("invocation_params"))
+    parameters = mapping_from(mapping_from(run.get("extra")).get("invocation_params"))
     named = _metadata(run).get("ls_model_name")
     return first_text(named, parameters.get("model"), parameters.get("model_name"))
 
 
 def _served(said: Mapping[str, Any]) -> str:
     """The model that the answer names."""
-    told = mapping(said.get("llm_output"))
-    inside = (mapping(one.get("response_metadata")) for one in _generated(said))
+    told = mapping_from(said.get("llm_output"))
+    inside = (mapping_from(one.get("response_metadata")) for one in _generated(said))
     names = (first_text(one.get("model_name"), one.get("model")) for one in inside)
     return first_text(said.get("model"), told.get("model_name"), told.get("model"), *names)
 
 
 def _response_id(said: Mapping[str, Any]) -> str:
-    inside = (mapping(one.get("response_metadata")).get("id") for one in _generated(said))
-    return first_text(said.get("id"), mapping(said.get("llm_output")).get("id"), *inside)
+    inside = (mapping_from(one.get("response_metadata")).get("id") for one in _generated(said))
+    return first_text(said.get("id"), mapping_from(said.get("llm_output")).get("id"), *inside)
 
 
 def _reasons(said: Mapping[str, Any]) -> Iterator[object]:
     """Why the answers ended, as LangChain writes it beside and inside its messages."""
     for one in _generated(said):
-        for told in (one, mapping(one.get("generation_info")), mapping(one.get("response_metadata"))):
+        for told in (one, mapping_from(one.get("generation_info")), mapping_from(one.get("response_metadata"))):
             yield from (told.get(key) for key in REASON_KEYS)
 
 
 def _generated(said: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Generations of LangChain, and the messages inside them."""
-    rows = [row if isinstance(row, list) else [row] for row in items(said.get("generations"))]
+    rows = [row if isinstance(row, list) else [row] for row in list_from(said.get("generations"))]
     outer = [one for row in rows for one in row if isinstance(one, Mapping)]
-    messages = [mapping(one.get("message")) for one in outer]
-    return [*outer, *(mapping(one.get("kwargs")) or one for one in messages)]
+    messages = [mapping_from(one.get("message")) for one in outer]
+    return [*outer, *(mapping_from(one.get("kwargs")) or one for one in messages)]
 
 
 def _failed(run: Mapping[str, Any]) -> bool:
@@ -113,9 +122,9 @@ def _failed(run: Mapping[str, Any]) -> bool:
 
 
 def _metadata(run: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping(mapping(run.get("extra")).get("metadata"))
+    return mapping_from(mapping_from(run.get("extra")).get("metadata"))
 
 
 def _attributes(run: Mapping[str, Any]) -> dict[str, str]:
     own = {key: value for key, value in _metadata(run).items() if not key.startswith(TECHNICAL)}
-    return {**flat("metadata", own), **tags(run.get("tags"))}
+    return {**attributes_from(own, "metadata"), **tags_from(run.get("tags"))}

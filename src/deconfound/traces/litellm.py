@@ -13,17 +13,20 @@ from typing import Any, ClassVar
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Call, Flag, Message, Score
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_fields import (
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
     attributes_from,
     first_text,
-    list_of,
-    number_of,
-    object_of,
-    seconds_of,
+    json_from,
+    list_from,
+    mapping_from,
+    number_from,
+    plain_model,
+    seconds_from,
     tags_from,
-    text_of,
+    text_from,
 )
+from deconfound.traces.reader import Record, Remarks, collect
 
 REQUIRED = {"call_type", "model", "startTime"}
 OWN_KEYS = {"litellm_call_id", "model_map_information", "model_group", "request_id"}
@@ -73,25 +76,29 @@ class LiteLlm:
         seen: set[int] = set()
         for record in records:
             value = _unwrapped(record.value)
-            if "call_type" not in value:
-                yield from _scores(value, record.origin, remarks)
-                continue
-            payload = _Payload.from_record(value)
-            key = hash((payload.response_id, text_of(value.get("startTime")), payload.model))
-            if payload.response_id and key in seen:
-                remarks.add("records are repeated", record.origin)
-            elif not payload.model:
-                remarks.add("calls have no name of a model", record.origin)
+            if "call_type" in value:
+                yield from collect(_calls(value, record.origin, seen, remarks), remarks, record.origin)
             else:
-                call = _call(payload, record.origin)
-                _remark_on(call, remarks)
-                yield call
-            seen.add(key)
+                yield from _scores(value, record.origin, remarks)
 
 
 def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
     inner = value.get("standard_logging_object")
-    return object_of(inner) if inner is not None else value
+    return mapping_from(inner) if inner is not None else value
+
+
+def _calls(value: Mapping[str, Any], origin: str, seen: set[int], remarks: Remarks) -> Iterator[Call]:
+    payload = _Payload.from_record(value)
+    key = hash((payload.response_id, text_from(value.get("startTime")), payload.model))
+    if payload.response_id and key in seen:
+        remarks.add("records are repeated", origin)
+    elif not payload.model:
+        remarks.add("calls have no name of a model", origin)
+    else:
+        call = _call(payload, origin)
+        _remark_on(call, remarks)
+        yield call
+    seen.add(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,52 +115,52 @@ class _Payload:
 
     @classmethod
     def from_record(cls, value: Mapping[str, Any]) -> _Payload:
-        response = object_of(value.get("response"))
-        model, provider = text_of(value.get("model")), text_of(value.get("custom_llm_provider"))
+        response = mapping_from(value.get("response"))
+        model, provider = text_from(value.get("model")), text_from(value.get("custom_llm_provider"))
         return cls(
             value=value,
-            metadata=object_of(value.get("metadata")),
-            parameters=object_of(value.get("model_parameters")),
+            metadata=mapping_from(value.get("metadata")),
+            parameters=mapping_from(value.get("model_parameters")),
             response=response,
-            headers=object_of(object_of(value.get("hidden_params")).get("additional_headers")),
-            model=model.removeprefix(f"{provider}/") if provider else model,
-            response_id=first_text(response, "id") or first_text(value, "id", "request_id"),
+            headers=mapping_from(mapping_from(value.get("hidden_params")).get("additional_headers")),
+            model=plain_model(model, provider),
+            response_id=first_text(response.get("id"), value.get("id"), value.get("request_id")),
         )
 
     @property
     def failed(self) -> bool:
-        status = first_text(self.value, "status") or first_text(self.metadata, "status")
-        return status == "failure" or (not status and bool(text_of(self.value.get("error_str"))))
+        status = first_text(self.value.get("status"), self.metadata.get("status"))
+        return status == "failure" or (not status and bool(text_from(self.value.get("error_str"))))
 
     def attempts(self, what: str) -> int:
         """How many retries or fallbacks there were."""
-        number = number_of(self.headers.get(f"x-litellm-attempted-{what}"))
-        return int(number or number_of(self.metadata.get(f"attempted_{what}")) or 0)
+        number = number_from(self.headers.get(f"x-litellm-attempted-{what}"))
+        return int(number or number_from(self.metadata.get(f"attempted_{what}")) or 0)
 
 
 def _call(payload: _Payload, origin: str) -> Call:
     value, metadata = payload.value, payload.metadata
     messages, answers = _messages(payload), _answers(payload)
-    group, original = text_of(value.get("model_group")), text_of(metadata.get("original_model_group"))
-    session = first_text(value, "session_id") or first_text(metadata, "session_id")
-    trace = first_text(value, "trace_id") or session
+    group, original = text_from(value.get("model_group")), text_from(metadata.get("original_model_group"))
+    session = first_text(value.get("session_id"), metadata.get("session_id"))
+    trace = first_text(value.get("trace_id"), session)
     users = (value.get("end_user"), metadata.get("user_api_key_end_user_id"), payload.parameters.get("user"))
     call_ids = (value.get("litellm_call_id"), metadata.get("litellm_call_id"), payload.response_id)
     return Call(
         origin=origin,
-        call_id=next(filter(None, map(text_of, call_ids)), ""),
+        call_id=first_text(*call_ids),
         model=payload.model,
         messages=messages,
         outputs=tuple(answer.text for answer in answers),
-        requested_model=original or group or text_of(value.get("model")),
+        requested_model=original or group or payload.model,
         group=group,
         response_id=payload.response_id,
         trace_id=trace,
         turn_id=_turn_id(trace, messages),
         conversation=session or trace,
-        user=next(filter(None, map(text_of, users)), ""),
-        time=seconds_of(value.get("startTime")),
-        flags=_flags(payload, messages, answers),
+        user=first_text(*users),
+        time=seconds_from(value.get("startTime")),
+        flags=flags_from(messages, answers, _stated_flags(payload, messages, answers)),
         attributes=_attributes(payload),
     )
 
@@ -170,7 +177,7 @@ def _messages(payload: _Payload) -> tuple[Message, ...]:
     given = payload.value.get("messages")
     if given in NOT_STORED:  # newer spend logs have the whole request instead
         stored = (holder.get("proxy_server_request") for holder in (payload.value, payload.metadata))
-        request = next(filter(None, map(object_of, stored)), {})
+        request = next(filter(None, map(mapping_from, stored)), {})
         return messages_from(request.get("body") or request)
     system = next((payload.parameters[key] for key in SYSTEM_PARAMETERS if payload.parameters.get(key)), None)
     return messages_from({"instructions": system, "messages": given} if system else given)
@@ -181,37 +188,33 @@ def _answers(payload: _Payload) -> tuple[Answer, ...]:
     return () if payload.failed or given in NOT_STORED else answers_from(given)
 
 
-def _flags(payload: _Payload, messages: tuple[Message, ...], answers: tuple[Answer, ...]) -> frozenset[Flag]:
-    cache_hit, internal = payload.value.get("cache_hit"), _is_internal(payload)
+def _stated_flags(payload: _Payload, messages: tuple[Message, ...], answers: tuple[Answer, ...]) -> dict[Flag, bool]:
+    cache_hit = payload.value.get("cache_hit")
     texts = [*(message.text for message in messages), *(answer.text for answer in answers)]
-    hidden = any(text == REDACTED or CUT in text for text in texts)
-    found: dict[Flag, bool] = {
+    return {
         "error": payload.failed,
-        "cached": cache_hit is True or text_of(cache_hit).lower() == "true",
+        "cached": cache_hit is True or text_from(cache_hit).lower() == "true",
         "fallback": payload.attempts("fallbacks") > 0,
-        "internal": internal,
-        "no content": hidden or not messages or not (answers or payload.failed or internal),
-        "tool call": bool(answers) and all(answer.tool_call_only for answer in answers),
-        "truncated": any(answer.truncated for answer in answers),
+        "internal": _is_internal(payload),
+        "no content": any(text == REDACTED or CUT in text for text in texts),
     }
-    return frozenset(flag for flag, holds in found.items() if holds)
 
 
 def _is_internal(payload: _Payload) -> bool:
-    kind = text_of(payload.value.get("call_type"))
+    kind = text_from(payload.value.get("call_type"))
     answers = kind in ANSWER_TYPES or (kind.startswith("a") and kind[1:] in ANSWER_TYPES)
-    probe = HEALTH_CHECK in list_of(payload.value.get("request_tags"))
+    probe = HEALTH_CHECK in list_from(payload.value.get("request_tags"))
     return not answers or probe or bool(payload.metadata.get("internal_call_origin"))
 
 
 def _attributes(payload: _Payload) -> dict[str, str]:
-    value, metadata, served = payload.value, payload.metadata, first_text(payload.response, "model")
-    attributes = {name: text for name in PLAIN_ATTRIBUTES if (text := text_of(value.get(name)))}
-    attributes |= {f"metadata.{name}": text for name in KEY_ATTRIBUTES if (text := text_of(metadata.get(name)))}
+    value, metadata, served = payload.value, payload.metadata, text_from(payload.response.get("model"))
+    attributes = {name: text for name in PLAIN_ATTRIBUTES if (text := text_from(value.get(name)))}
+    attributes |= {f"metadata.{name}": text for name in KEY_ATTRIBUTES if (text := text_from(metadata.get(name)))}
     for name, prefix in NESTED_ATTRIBUTES.items():
         if metadata.get(name):
-            attributes |= attributes_from(metadata[name], prefix)
-    retries, internal_origin = payload.attempts("retries"), text_of(metadata.get("internal_call_origin"))
+            attributes |= attributes_from(json_from(metadata[name]), prefix)
+    retries, internal_origin = payload.attempts("retries"), text_from(metadata.get("internal_call_origin"))
     if retries:
         attributes["attempted_retries"] = str(retries)
     if internal_origin:
@@ -230,18 +233,18 @@ def _remark_on(call: Call, remarks: Remarks) -> None:
 
 def _scores(value: Mapping[str, Any], origin: str, remarks: Remarks) -> Iterator[Score]:
     """Feedback as ``PUT /lens/feedback`` takes it; who gave it is not recorded as a person or a program."""
-    score = number_of(value.get("score"))
-    trace, session = text_of(value.get("trace_id")), text_of(value.get("session_id"))
+    score = number_from(value.get("score"))
+    trace, session = text_from(value.get("trace_id")), text_from(value.get("session_id"))
     if score is None or not (trace or session):
         remarks.add("records are neither calls nor feedback", origin)
         return
     yield Score(
         origin=origin,
-        name=first_text(value, "name") or "feedback",
+        name=first_text(value.get("name"), "feedback"),
         value=score,
         author="unknown",
         target="trace" if trace else "conversation",
         target_id=trace or session,
-        author_id=first_text(value, "user"),
-        time=seconds_of(value.get("created_at") or value.get("timestamp")),
+        author_id=text_from(value.get("user")),
+        time=seconds_from(value.get("created_at") or value.get("timestamp")),
     )

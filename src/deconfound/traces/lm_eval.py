@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from deconfound.traces.answers import Answer
 from deconfound.traces.call import Call, Score
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.lm_eval_results import Run, run_beside, run_from
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import (
-    collect,
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
     list_from,
     mapping_from,
     score_from,
     text_from,
 )
+from deconfound.traces.lm_eval_results import Run, run_beside, run_from
+from deconfound.traces.reader import Record, Remarks, collect
 
 SAMPLES_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.json")
 RESULTS_NAME = re.compile(r".+_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?)\.json")
@@ -120,13 +121,19 @@ def _request(arguments: object) -> list[Any]:
     if isinstance(arguments, Mapping):
         first = mapping_from(arguments.get("gen_args_0"))
         return [first[key] for key in ("arg_0", "arg_1") if key in first]
-    return list_from(next(iter(list_from(arguments)), None))
+    return _first_list(arguments)
 
 
 def _outputs(value: Mapping[str, Any]) -> tuple[str, ...]:
     """What the model said in each repetition; ``filtered_resps`` are extracts of it, not its words."""
-    answers = list_from(next(iter(list_from(value.get("resps"))), None)) or list_from(value.get("filtered_resps"))[:1]
+    answers = _first_list(value.get("resps")) or list_from(value.get("filtered_resps"))[:1]
     return tuple(answers) if all(isinstance(answer, str) for answer in answers) else ()
+
+
+def _first_list(value: object) -> list[Any]:
+    """The list that a list begins with; a text in its place is a prompt or an answer, even where it is JSON."""
+    first = next(iter(list_from(value)), None)
+    return first if isinstance(first, list) else []
 
 
 def _calls(record: Record, source: _Source, prompt: object, outputs: tuple[str, ...], sources: _Sources) -> list[Call]:
@@ -146,7 +153,7 @@ def _calls(record: Record, source: _Source, prompt: object, outputs: tuple[str, 
             time=source.run.time,
             context_id=context_id,
             draw=draw,
-            flags=frozenset() if messages else frozenset({"no content"}),
+            flags=flags_from(messages, (Answer(output),)),
             attributes={"task": source.task},
         )
         for number, (output, draw) in enumerate(

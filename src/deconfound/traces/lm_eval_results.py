@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from deconfound.loading.input_limit import require_size
-from deconfound.traces.record_values import mapping_from, number_from, text_from
+from deconfound.traces.field_values import first_text, mapping_from, seconds_from
 
 MODEL_ARGUMENTS = ("peft", "delta", "pretrained", "model", "path", "engine")  # in the order of the harness
 
@@ -27,8 +27,8 @@ def run_from(value: Mapping[str, Any]) -> Run | None:
     config = mapping_from(value.get("config"))
     if not isinstance(value.get("results"), Mapping) or not isinstance(value.get("configs"), Mapping):
         return None
-    model = text_from(value.get("model_name")) or _model_argument(config.get("model_args"))
-    return Run(model, number_from(value.get("date"))) if model else None
+    model = first_text(value.get("model_name"), _model_argument(config.get("model_args")))
+    return Run(model, seconds_from(value.get("date"))) if model else None
 
 
 def run_beside(samples: Path, date: str) -> Run | None:
@@ -50,4 +50,4 @@ def _model_argument(arguments: object) -> str:
         pairs = (argument.partition("=") for argument in arguments.split(","))
         arguments = {name.strip(): given for name, _, given in pairs}
     given = mapping_from(arguments)
-    return next((text_from(given[name]) for name in MODEL_ARGUMENTS if text_from(given.get(name))), "")
+    return first_text(*map(given.get, MODEL_ARGUMENTS))

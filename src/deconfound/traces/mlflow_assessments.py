@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deconfound.traces.call import Author, Score, Target
-from deconfound.traces.field_values import finite, first_text, mapping, score_value, seconds, text
+from deconfound.traces.field_values import first_text, mapping_from, number_from, score_from, seconds_from, text_from
 from deconfound.traces.mlflow_spans import hexadecimal
 from deconfound.traces.reader import Remarks
 
@@ -28,8 +28,8 @@ def assessments_in(
     value: list[Any], trace_id: str, calls: Collection[str], origin: str, remarks: Remarks
 ) -> Iterator[Assessment]:
     """The scores of a trace; ``calls`` are the ids of its spans that are calls."""
-    found = [one for one in map(mapping, value) if one]
-    replaced = {text(one.get("overrides")) for one in found} - {""}
+    found = [one for one in map(mapping_from, value) if one]
+    replaced = {text_from(one.get("overrides")) for one in found} - {""}
     for one in found:
         reason = _reason_to_skip(one, replaced)
         if reason:
@@ -38,13 +38,13 @@ def assessments_in(
         for name, score in _values(one):
             target, target_id = _target(one, trace_id, calls)
             yield Assessment(
-                text(one.get("assessment_id")),
+                text_from(one.get("assessment_id")),
                 Score(origin, name, score, _author(one), target, target_id, _author_id(one), _time(one)),
             )
 
 
 def _reason_to_skip(one: Mapping[str, Any], replaced: Collection[str]) -> str:
-    if one.get("valid") is False or text(one.get("assessment_id")) in replaced:
+    if one.get("valid") is False or text_from(one.get("assessment_id")) in replaced:
         return "assessments were replaced by later ones"
     if one.get("expectation") is not None:
         return "assessments are expectations, not scores"
@@ -55,14 +55,14 @@ def _reason_to_skip(one: Mapping[str, Any], replaced: Collection[str]) -> str:
 
 def _values(one: Mapping[str, Any]) -> Iterator[tuple[str, float | bool | str]]:
     """The value, or the values of an object under their own names."""
-    value = mapping(one.get("feedback")).get("value")
+    value = mapping_from(one.get("feedback")).get("value")
     named = (
         {f"{_name(one)}.{key}": part for key, part in value.items()}
         if isinstance(value, Mapping)
         else {_name(one): value}
     )
     for name, part in named.items():
-        score = score_value(part)
+        score = score_from(part)
         if score is not None:
             yield name, score
 
@@ -72,22 +72,22 @@ def _name(one: Mapping[str, Any]) -> str:
 
 
 def _author(one: Mapping[str, Any]) -> Author:
-    return AUTHORS.get(text(mapping(one.get("source")).get("source_type")).upper(), "unknown")
+    return AUTHORS.get(text_from(mapping_from(one.get("source")).get("source_type")).upper(), "unknown")
 
 
 def _author_id(one: Mapping[str, Any]) -> str:
-    return text(mapping(one.get("source")).get("source_id"))
+    return text_from(mapping_from(one.get("source")).get("source_id"))
 
 
 def _target(one: Mapping[str, Any], trace_id: str, calls: Collection[str]) -> tuple[Target, str]:
     """What an assessment judges; one of a span around calls judges the trace."""
-    session = text(mapping(one.get("metadata")).get(SESSION))
+    session = text_from(mapping_from(one.get("metadata")).get(SESSION))
     if session:
         return "conversation", session
-    span_id = hexadecimal(text(one.get("span_id")))
+    span_id = hexadecimal(text_from(one.get("span_id")))
     return ("call", span_id) if span_id in calls else ("trace", trace_id)
 
 
 def _time(one: Mapping[str, Any]) -> float | None:
-    milliseconds = finite(one.get("create_time_ms"))
-    return milliseconds / MILLISECONDS if milliseconds is not None else seconds(one.get("create_time"))
+    milliseconds = number_from(one.get("create_time_ms"))
+    return milliseconds / MILLISECONDS if milliseconds is not None else seconds_from(one.get("create_time"))

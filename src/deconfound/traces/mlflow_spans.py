@@ -14,12 +14,12 @@ from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     first_text,
-    from_json,
-    items,
-    mapping,
+    json_from,
+    list_from,
+    mapping_from,
     plain_model,
     seconds_from_nanoseconds,
-    text,
+    text_from,
 )
 
 CALL_TYPES = ("CHAT_MODEL", "LLM")
@@ -41,18 +41,18 @@ class MlflowSpan:
 
 def spans_in(value: object) -> Iterator[MlflowSpan]:
     """The spans of a list, in the schema of MLflow 3 or in the older one."""
-    for one in items(value):
-        found = mapping(one)
+    for one in list_from(value):
+        found = mapping_from(one)
         if not found:
             continue
-        attributes, context = mapping(found.get("attributes")), mapping(found.get("context"))
-        code = mapping(found.get("status")).get("code", found.get("status_code"))
+        attributes, context = mapping_from(found.get("attributes")), mapping_from(found.get("context"))
+        code = mapping_from(found.get("status")).get("code", found.get("status_code"))
         yield MlflowSpan(
             span_id=hexadecimal(first_text(found.get("span_id"), context.get("span_id"))),
             parent_id=hexadecimal(first_text(found.get("parent_span_id"), found.get("parent_id"))),
             time=seconds_from_nanoseconds(found.get("start_time_unix_nano", found.get("start_time"))),
-            error=text(code) in ERROR_CODES,
-            is_call=from_json(attributes.get("mlflow.spanType")) in CALL_TYPES,
+            error=text_from(code) in ERROR_CODES,
+            is_call=json_from(attributes.get("mlflow.spanType")) in CALL_TYPES,
             attributes=attributes,
         )
 
@@ -71,10 +71,10 @@ def hexadecimal(span_id: str) -> str:
 
 def call_from_span(span: MlflowSpan, origin: str) -> Call:
     """The call of a span, without what only its trace knows. The model that answered is the one the answer names."""
-    asked, said = (from_json(span.attributes.get(f"mlflow.span{key}")) for key in ("Inputs", "Outputs"))
-    request, response = mapping(asked), mapping(said)
+    asked, said = (json_from(span.attributes.get(f"mlflow.span{key}")) for key in ("Inputs", "Outputs"))
+    request, response = mapping_from(asked), mapping_from(said)
     model, provider, argument = (
-        text(from_json(span.attributes.get(key))) for key in ("mlflow.llm.model", "mlflow.llm.provider", "model")
+        text_from(json_from(span.attributes.get(key))) for key in ("mlflow.llm.model", "mlflow.llm.provider", "model")
     )
     messages, answers = messages_from(asked), answers_from(said)
     requested = first_text(request.get("model"), argument)
@@ -85,7 +85,7 @@ def call_from_span(span: MlflowSpan, origin: str) -> Call:
         messages=messages,
         outputs=tuple(answer.text for answer in answers),
         requested_model=plain_model(requested, provider),
-        response_id=text(response.get("id")),
+        response_id=text_from(response.get("id")),
         time=span.time,
-        flags=flags_from(messages, answers, error=span.error),
+        flags=flags_from(messages, answers, {"error": span.error}),
     )

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from deconfound.traces.call import Call, Score
 from deconfound.traces.exchange import repeated_calls
-from deconfound.traces.field_values import first_text, flat, items, mapping
+from deconfound.traces.field_values import attributes_from, first_text, list_from, mapping_from
 from deconfound.traces.mlflow_assessments import assessments_in
 from deconfound.traces.mlflow_spans import MlflowSpan, call_from_span, spans_in
-from deconfound.traces.reader import Record, Remarks
+from deconfound.traces.reader import Record, Remarks, collect
 
 ROW_KEYS = ("trace_metadata", "request_metadata", "assessments", "execution_duration", "execution_time_ms")
 METADATA_KEPT = ("mlflow.modelId", "mlflow.sourceRun")  # others of MLflow's own names describe the machine
@@ -61,12 +61,7 @@ class Mlflow:
             if not self.recognizes(record.value):
                 remarks.add("records are not traces of MLflow", record.origin)
                 continue
-            try:
-                found = list(_calls_and_scores(_trace(record.value), seen, record.origin, remarks))
-            except RecursionError:
-                remarks.add("records are nested too deeply", record.origin)
-                continue
-            yield from found
+            yield from collect(_calls_and_scores(record, seen, remarks), remarks, record.origin)
 
 
 def _has_id(value: Mapping[str, Any]) -> bool:
@@ -75,26 +70,27 @@ def _has_id(value: Mapping[str, Any]) -> bool:
 
 def _trace(value: Mapping[str, Any]) -> MlflowTrace:
     """The trace of a record; in a row, the complete trace goes before the columns."""
-    inner = mapping(value.get("trace"))
+    inner = mapping_from(value.get("trace"))
     whole = value if "info" in value else inner
-    info = {**{key: one for key, one in value.items() if one is not None}, **mapping(whole.get("info"))}
-    metadata = mapping(info.get("trace_metadata")) or mapping(info.get("request_metadata"))
+    info = {**{key: one for key, one in value.items() if one is not None}, **mapping_from(whole.get("info"))}
+    metadata = mapping_from(info.get("trace_metadata")) or mapping_from(info.get("request_metadata"))
     return MlflowTrace(
         trace_id=first_text(info.get("trace_id"), info.get("request_id")),
         conversation=first_text(metadata.get("mlflow.trace.session")),
         user=first_text(metadata.get("mlflow.trace.user")),
-        attributes={**_named("metadata", metadata), **_named("tag", mapping(info.get("tags")))},
-        assessments=items(info.get("assessments")),
-        spans=tuple(spans_in(mapping(whole.get("data")).get("spans") or value.get("spans"))),
+        attributes={**_named("metadata", metadata), **_named("tag", mapping_from(info.get("tags")))},
+        assessments=list_from(info.get("assessments")),
+        spans=tuple(spans_in(mapping_from(whole.get("data")).get("spans") or value.get("spans"))),
     )
 
 
 def _named(prefix: str, value: Mapping[str, Any]) -> dict[str, str]:
     own = {key: one for key, one in value.items() if not key.startswith("mlflow.") or key in METADATA_KEPT}
-    return flat(prefix, own)
+    return attributes_from(own, prefix)
 
 
-def _calls_and_scores(trace: MlflowTrace, seen: _Seen, origin: str, remarks: Remarks) -> Iterator[Call | Score]:
+def _calls_and_scores(record: Record, seen: _Seen, remarks: Remarks) -> Iterator[Call | Score]:
+    trace, origin = _trace(record.value), record.origin
     calls = _calls(trace, origin, remarks)
     for call in calls.values():
         if (trace.trace_id, call.call_id) in seen.calls:
@@ -119,10 +115,8 @@ def _calls(trace: MlflowTrace, origin: str, remarks: Remarks) -> dict[str, Call]
             calls[span.span_id] = _with_facts(call_from_span(span, origin), trace)
         else:
             remarks.add("spans are not calls of a model", origin)
-    for span_id in repeated_calls(calls, {span.span_id: span.parent_id for span in trace.spans}):
-        remarks.add("calls are recorded twice, one inside the other", origin)
-        del calls[span_id]
-    return calls
+    repeated = repeated_calls(calls, {span.span_id: span.parent_id for span in trace.spans}, remarks)
+    return {span_id: call for span_id, call in calls.items() if span_id not in repeated}
 
 
 def _with_facts(call: Call, trace: MlflowTrace) -> Call:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from deconfound.traces.field_values import finite, first_text, seconds_from_nanoseconds, text
+from deconfound.traces.field_values import first_text, number_from, objects_from, seconds_from_nanoseconds, text_from
 
 MAX_VALUE_DEPTH = 24  # of lists and objects inside an attribute
 DOCUMENT_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
@@ -95,12 +95,12 @@ def _scalar(value: Mapping[str, Any]) -> str | bool | int | float | None:
         if isinstance(found, str | bool):
             return found
     whole, real = _get(value, "intValue"), _get(value, "doubleValue")
-    return _whole_number(whole) if whole is not None else finite(real)
+    return _whole_number(whole) if whole is not None else number_from(real)
 
 
 def text_id(value: object) -> str:
     """An id in lower case."""
-    return text(value).lower()
+    return text_from(value).lower()
 
 
 def _span(value: Mapping[str, Any], around: Mapping[str, Any]) -> Span:
@@ -134,7 +134,9 @@ def _resource(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _attributes(value: object, depth: int = MAX_VALUE_DEPTH) -> dict[str, Any]:
     pairs = value if isinstance(value, list) else []
-    found = {text(one.get("key")): plain_value(one.get("value"), depth) for one in pairs if isinstance(one, Mapping)}
+    found = {
+        text_from(one.get("key")): plain_value(one.get("value"), depth) for one in pairs if isinstance(one, Mapping)
+    }
     return {key: one for key, one in found.items() if key and one is not None}
 
 
@@ -146,8 +148,7 @@ def _whole_number(value: object) -> int | None:
 
 
 def _objects(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = _get(value, key)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    return objects_from(_get(value, key))
 
 
 def _get(value: Mapping[str, Any], key: str) -> object:

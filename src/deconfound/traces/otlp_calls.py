@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from deconfound.traces.answers import Answer
-from deconfound.traces.call import Call
+from deconfound.traces.answers import Answer, names_a_limit
+from deconfound.traces.call import Call, Flag
 from deconfound.traces.exchange import flags_from
-from deconfound.traces.field_values import first_text, flat, plain_model
+from deconfound.traces.field_values import attributes_from, first_text, plain_model
 from deconfound.traces.otlp import Span
 from deconfound.traces.otlp_dialect import Attributes, Dialect, Exchange, SpanRole, merged
 from deconfound.traces.otlp_genai import GenAi
@@ -68,6 +68,10 @@ def call_from(span: Span, origin: str) -> tuple[Call, bool]:
     found = merged([*dialects, exchange_from_events(list(events_in(span)))])
     facts = stated_for_trace(span.attributes)
     model = first_text(found.model, found.requested_model)
+    stated: dict[Flag, bool] = {
+        "error": span.error or found.failed,
+        "truncated": names_a_limit(found.finish_reasons),
+    }
     call = Call(
         origin=origin,
         call_id=span.span_id,
@@ -80,7 +84,7 @@ def call_from(span: Span, origin: str) -> tuple[Call, bool]:
         conversation=facts.conversation,
         user=facts.user,
         time=span.time,
-        flags=flags_from(found.messages, found.answers, error=span.error or found.failed, finish=found.finish_reasons),
+        flags=flags_from(found.messages, found.answers, stated),
         attributes={**_own(span.attributes), **found.attributes},
     )
     return call, found.damaged
@@ -90,7 +94,7 @@ def with_content(call: Call, content: Exchange) -> Call:
     """A call with messages and answers that were recorded apart from it."""
     messages = call.messages or content.messages
     answers = content.answers if not call.outputs else tuple(map(Answer, call.outputs))
-    flags = flags_from(messages, answers, error="error" in call.flags) | (call.flags - {"no content"})
+    flags = flags_from(messages, answers, dict.fromkeys(call.flags - {"no content"}, True))
     return replace(call, messages=messages, outputs=tuple(answer.text for answer in answers), flags=flags)
 
 
@@ -109,4 +113,4 @@ def _dialects(attributes: Attributes) -> list[Dialect]:
 
 def _own(attributes: Attributes) -> Mapping[str, str]:
     own = [key for key in attributes if key not in READ_ELSEWHERE and not key.startswith(TECHNICAL)]
-    return {name: one for key in own for name, one in flat(key, attributes[key]).items()}
+    return {name: one for key in own for name, one in attributes_from(attributes[key], key).items()}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from deconfound.traces.answers import answers_from
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import first_text, from_json, items, text
+from deconfound.traces.field_values import first_text, json_from, list_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole
 
 DETAILS_EVENT = "gen_ai.client.inference.operation.details"
@@ -25,7 +25,7 @@ class GenAi:
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the operation, which older instrumentations leave out."""
-        operation = text(attributes.get("gen_ai.operation.name"))
+        operation = text_from(attributes.get("gen_ai.operation.name"))
         if operation:
             return "call" if operation in CALLS else "around" if operation in AROUND else "step"
         named = "gen_ai.request.model" in attributes or "gen_ai.response.model" in attributes
@@ -36,15 +36,15 @@ class GenAi:
         asked, asked_damaged = _recorded(attributes.get("gen_ai.input.messages"))
         said, said_damaged = _recorded(attributes.get("gen_ai.output.messages"))
         system, system_damaged = _recorded(attributes.get("gen_ai.system_instructions"))
-        requested = text(attributes.get("gen_ai.request.model"))
+        requested = text_from(attributes.get("gen_ai.request.model"))
         return Exchange(
             model=first_text(attributes.get("gen_ai.response.model"), requested),
             requested_model=requested,
             provider=first_text(attributes.get("gen_ai.provider.name"), attributes.get("gen_ai.system")),
-            response_id=text(attributes.get("gen_ai.response.id")),
+            response_id=text_from(attributes.get("gen_ai.response.id")),
             messages=messages_from({"messages": asked, "system_instructions": system}) if asked else (),
             answers=answers_from(said) if said else (),
-            finish_reasons=tuple(map(text, items(attributes.get("gen_ai.response.finish_reasons")))),
+            finish_reasons=tuple(map(text_from, list_from(attributes.get("gen_ai.response.finish_reasons")))),
             failed=bool(attributes.get("error.type")),
             damaged=asked_damaged or said_damaged or system_damaged,
         )
@@ -52,7 +52,7 @@ class GenAi:
 
 def _recorded(value: object) -> tuple[Any, bool]:
     """Messages or parts with their text, and whether they are damaged; nothing if any text is missing."""
-    decoded = from_json(value)
+    decoded = json_from(value)
     if isinstance(decoded, str):
         is_cut = decoded.lstrip().startswith(("[", "{"))
         return (None, True) if is_cut else (decoded or None, False)

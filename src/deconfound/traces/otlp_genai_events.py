@@ -12,7 +12,7 @@ from typing import Any
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import from_json, items, text
+from deconfound.traces.field_values import json_from, objects_from, text_from
 from deconfound.traces.otlp import Event, Span
 from deconfound.traces.otlp_dialect import Exchange
 from deconfound.traces.otlp_genai import hides_text
@@ -45,14 +45,14 @@ def message_event(event: Event) -> MessageEvent | None:
         return MessageEvent(time, messages=messages_from(event.attributes.get("gen_ai.prompt")))
     if event.name == COMPLETION:
         return MessageEvent(time, answers=answers_from(event.attributes.get("gen_ai.completion")))
-    body = event.body if event.body is not None else from_json(event.attributes.get("gen_ai.event.content"))
+    body = event.body if event.body is not None else json_from(event.attributes.get("gen_ai.event.content"))
     return _message_event(event.name, body, time)
 
 
 def events_in(span: Span) -> Iterator[MessageEvent]:
     """The messages that a span itself has as events."""
-    listed = (one for one in items(span.attributes.get("events")) if isinstance(one, Mapping))
-    found = [_message_event(text(one.get("event.name")), one, 0.0) for one in listed]
+    listed = objects_from(span.attributes.get("events"))
+    found = [_message_event(text_from(one.get("event.name")), one, 0.0) for one in listed]
     found += [message_event(event) for event in span.events]
     yield from (one for one in found if one is not None)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from deconfound.traces.answers import answers_from
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import first_text, flat, from_json, tags, text
+from deconfound.traces.field_values import attributes_from, first_text, json_from, tags_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
 
 ROLES_OF_TYPES: Mapping[str, SpanRole] = {
@@ -39,12 +39,12 @@ class Langfuse:
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the type of the observation."""
-        return ROLES_OF_TYPES.get(text(attributes.get("langfuse.observation.type")).lower())
+        return ROLES_OF_TYPES.get(text_from(attributes.get("langfuse.observation.type")).lower())
 
     def exchange(self, attributes: Attributes) -> Exchange:
         """The call; Langfuse has one name of the model, which may be the requested or the served one."""
         return Exchange(
-            model=text(attributes.get("langfuse.observation.model.name")),
+            model=text_from(attributes.get("langfuse.observation.model.name")),
             messages=messages_from(attributes.get("langfuse.observation.input")),
             answers=answers_from(attributes.get("langfuse.observation.output")),
             attributes=trace_attributes(attributes) | _own_attributes(attributes),
@@ -56,7 +56,7 @@ def trace_attributes(attributes: Attributes) -> dict[str, str]:
     """Tags and metadata that a span states for its whole trace."""
     if not any(key.startswith("langfuse.trace.") for key in attributes):
         return {}
-    return {**_metadata(attributes, "langfuse.trace.metadata"), **tags(attributes.get("langfuse.trace.tags"))}
+    return {**_metadata(attributes, "langfuse.trace.metadata"), **tags_from(attributes.get("langfuse.trace.tags"))}
 
 
 def _own_attributes(attributes: Attributes) -> dict[str, str]:
@@ -66,5 +66,5 @@ def _own_attributes(attributes: Attributes) -> dict[str, str]:
 
 
 def _metadata(attributes: Attributes, prefix: str) -> dict[str, str]:
-    decoded = {key: from_json(value) for key, value in under(attributes, prefix).items()}
-    return {**flat("metadata", from_json(attributes.get(prefix))), **flat("metadata", decoded)}
+    decoded = {key: json_from(value) for key, value in under(attributes, prefix).items()}
+    return {**attributes_from(json_from(attributes.get(prefix)), "metadata"), **attributes_from(decoded, "metadata")}

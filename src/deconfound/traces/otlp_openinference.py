@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import first_text, flat, from_json, mapping, tags, text
+from deconfound.traces.field_values import attributes_from, first_text, json_from, mapping_from, tags_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole
 from deconfound.traces.otlp_lists import listed, listed_in
 
@@ -36,59 +36,54 @@ class OpenInference:
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the kind of the span."""
-        return ROLES_OF_KINDS.get(text(attributes.get("openinference.span.kind")).upper())
+        return ROLES_OF_KINDS.get(text_from(attributes.get("openinference.span.kind")).upper())
 
     def exchange(self, attributes: Attributes) -> Exchange:
         """The call; texts that a switch hides are no messages."""
-        request, response = mapping(attributes.get("input.value")), mapping(attributes.get("output.value"))
-        parameters = mapping(attributes.get("llm.invocation_parameters"))
+        request, response = mapping_from(attributes.get("input.value")), mapping_from(attributes.get("output.value"))
+        parameters = mapping_from(attributes.get("llm.invocation_parameters"))
         return Exchange(
             model=first_text(attributes.get("llm.response.model_name"), attributes.get("llm.model_name")),
             requested_model=first_text(
                 attributes.get("llm.request.model_name"), parameters.get("model"), request.get("model")
             ),
             provider=first_text(attributes.get("llm.provider"), attributes.get("llm.system")),
-            response_id=text(response.get("id")),
+            response_id=text_from(response.get("id")),
             messages=_messages(attributes),
             answers=_answers(attributes),
-            finish_reasons=(text(attributes.get("llm.finish_reason")),),
+            finish_reasons=(text_from(attributes.get("llm.finish_reason")),),
             attributes=_metadata(attributes),
         )
 
 
 def _metadata(attributes: Attributes) -> dict[str, str]:
-    decoded = from_json(attributes.get("metadata"))
-    return {**flat("metadata", decoded), **tags(attributes.get("tag.tags"))}
+    decoded = json_from(attributes.get("metadata"))
+    return {**attributes_from(decoded, "metadata"), **tags_from(attributes.get("tag.tags"))}
 
 
 def _messages(attributes: Attributes) -> tuple[Message, ...]:
     spoken = [_message(one) for one in listed(attributes, "llm.input_messages")]
-    prompts = [_nested(one, "prompt").get("text") for one in listed(attributes, "llm.prompts")]
+    prompts = [mapping_from(one.get("prompt")).get("text") for one in listed(attributes, "llm.prompts")]
     found = messages_from(spoken or prompts or attributes.get("input.value"))
     return () if any(REDACTED in message.text for message in found) else found
 
 
 def _answers(attributes: Attributes) -> tuple[Answer, ...]:
     spoken = [{**_message(one), "role": "assistant"} for one in listed(attributes, "llm.output_messages")]
-    completions = [_nested(one, "completion").get("text") for one in listed(attributes, "llm.choices")]
+    completions = [mapping_from(one.get("completion")).get("text") for one in listed(attributes, "llm.choices")]
     found = answers_from(spoken or completions or attributes.get("output.value"))
     return () if any(REDACTED in answer.text for answer in found) else found
 
 
 def _message(value: Mapping[str, Any]) -> dict[str, Any]:
-    message = _nested(value, "message")
-    parts = [_part(_nested(one, "message_content")) for one in listed_in(message, "contents")]
+    message = mapping_from(value.get("message"))
+    parts = [_part(mapping_from(one.get("message_content"))) for one in listed_in(message, "contents")]
     return {
         "role": first_text(message.get("role")) or "user",
         "content": parts or message.get("content"),
-        "tool_calls": [_nested(one, "tool_call") for one in listed_in(message, "tool_calls")],
+        "tool_calls": [mapping_from(one.get("tool_call")) for one in listed_in(message, "tool_calls")],
     }
 
 
 def _part(content: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": first_text(content.get("type")) or "text", "text": text(content.get("text"))}
-
-
-def _nested(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, Mapping) else {}
+    return {"type": first_text(content.get("type")) or "text", "text": text_from(content.get("text"))}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import first_text, flat, text
+from deconfound.traces.field_values import attributes_from, first_text, text_from
 from deconfound.traces.message_content import decode
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
 from deconfound.traces.otlp_lists import listed, listed_in
@@ -27,7 +27,7 @@ class OpenLlmetry:
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the type of the request; the spans of Traceloop's decorators are around calls."""
-        request, kind = text(attributes.get("llm.request.type")), text(attributes.get("traceloop.span.kind"))
+        request, kind = text_from(attributes.get("llm.request.type")), text_from(attributes.get("traceloop.span.kind"))
         if request:
             return ROLES_OF_REQUESTS.get(request, "step")
         return ROLES_OF_KINDS.get(kind)
@@ -37,7 +37,7 @@ class OpenLlmetry:
         return Exchange(
             messages=_messages(attributes),
             answers=_answers(attributes),
-            attributes=flat("metadata", under(attributes, ASSOCIATIONS)),
+            attributes=attributes_from(under(attributes, ASSOCIATIONS), "metadata"),
         )
 
 

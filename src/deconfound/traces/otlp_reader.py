@@ -15,7 +15,7 @@ from deconfound.traces.otlp_dialect import Exchange, SpanRole
 from deconfound.traces.otlp_genai import DETAILS_EVENT
 from deconfound.traces.otlp_genai_events import MessageEvent, exchange_from_events, message_event
 from deconfound.traces.otlp_scores import Judgement, judgement_from_event, judgements_from_span, judges_nothing
-from deconfound.traces.reader import Record, Remarks
+from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
 
 
 @dataclass(slots=True)
@@ -58,10 +58,8 @@ class Otlp:
             if not is_otlp(record.value):
                 remarks.add("records are not OTLP JSON", record.origin)
                 continue
-            try:
+            with skip_if_too_deep(remarks, record.origin):
                 _gather(gathered, record, remarks)
-            except RecursionError:
-                remarks.add("records are nested too deeply", record.origin)
         yield from _calls(gathered, remarks)
         yield from _scores(gathered, remarks)
 
@@ -137,9 +135,9 @@ def _calls(gathered: _Gathered, remarks: Remarks) -> Iterator[Call]:
         gathered.calls.setdefault(key, found)
     for key, call in gathered.calls.items():
         gathered.calls[key] = _completed(gathered, key, call)
-    repeated = repeated_calls(gathered.calls, gathered.parents)
+    repeated = repeated_calls(gathered.calls, gathered.parents, remarks)
     for key in repeated:
-        remarks.add("calls are recorded twice, one inside the other", gathered.calls.pop(key).origin)
+        del gathered.calls[key]
     for key in gathered.messages.keys() - gathered.calls.keys() - repeated:
         remarks.add("events with messages belong to spans that are not in the files", f"span {key.rpartition('/')[2]}")
     yield from gathered.calls.values()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from deconfound.traces.call import Author
-from deconfound.traces.field_values import first_text, score_value, text
+from deconfound.traces.field_values import first_text, score_from, text_from
 from deconfound.traces.otlp import Event, Span
 from deconfound.traces.otlp_dialect import SpanRole
 from deconfound.traces.otlp_lists import listed
@@ -40,12 +40,12 @@ class Judgement:
 def judgement_from_event(event: Event) -> Judgement | None:
     """The score of an evaluation; nothing if the event is another one or has neither a number nor a label."""
     found = event.attributes
-    name = text(found.get("gen_ai.evaluation.name"))
+    name = text_from(found.get("gen_ai.evaluation.name"))
     values = (found.get("gen_ai.evaluation.score.value"), found.get("gen_ai.evaluation.score.label"))
     value = _first_score(*values)
     if event.name != EVALUATION_EVENT or not name or value is None:
         return None
-    response = text(found.get("gen_ai.response.id"))
+    response = text_from(found.get("gen_ai.response.id"))
     return Judgement(name, value, event.trace_id, event.span_id, time=event.time, response_id=response)
 
 
@@ -81,17 +81,17 @@ def _annotations(span: Span) -> Iterator[Judgement]:
 def _annotation(value: object, span: Span, scope: Scope) -> Judgement | None:
     if not isinstance(value, Mapping):
         return None
-    name, score = text(value.get("name")), _first_score(value.get("score"), value.get("label"))
+    name, score = text_from(value.get("name")), _first_score(value.get("score"), value.get("label"))
     if not name or score is None:
         return None
-    author = AUTHORS.get(text(value.get("annotator_kind")).upper(), "unknown")
+    author = AUTHORS.get(text_from(value.get("annotator_kind")).upper(), "unknown")
     return Judgement(
         name,
         score,
         span.trace_id,
         span.span_id,
         author,
-        author_id=text(value.get("identifier")),
+        author_id=text_from(value.get("identifier")),
         conversation=first_text(span.attributes.get("session.id"), span.attributes.get("gen_ai.conversation.id")),
         scope=scope,
     )
@@ -110,4 +110,4 @@ def _logfire(span: Span) -> Iterator[Judgement]:
 
 
 def _first_score(*values: object) -> float | bool | str | None:
-    return next((one for one in map(score_value, values) if one is not None), None)
+    return next((one for one in map(score_from, values) if one is not None), None)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Message
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.field_values import first_text, flat, items, text
+from deconfound.traces.field_values import attributes_from, first_text, list_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
 
 PART_TYPES = {"tool-call": "tool_call", "tool-result": "tool_result"}
@@ -23,7 +23,7 @@ class Vercel:
 
     def role(self, attributes: Attributes) -> SpanRole | None:
         """By the name of the operation, such as ``ai.generateText.doGenerate``."""
-        operation = text(attributes.get("ai.operationId"))
+        operation = text_from(attributes.get("ai.operationId"))
         if not operation.startswith("ai."):
             return None
         if operation.startswith(("ai.embed", "ai.toolCall")):
@@ -34,23 +34,23 @@ class Vercel:
         """The call."""
         return Exchange(
             model=first_text(attributes.get("ai.response.model"), attributes.get("ai.model.id")),
-            requested_model=text(attributes.get("ai.model.id")),
-            provider=text(attributes.get("ai.model.provider")).partition(".")[0],  # such as "openai.chat"
-            response_id=text(attributes.get("ai.response.id")),
+            requested_model=text_from(attributes.get("ai.model.id")),
+            provider=text_from(attributes.get("ai.model.provider")).partition(".")[0],  # such as "openai.chat"
+            response_id=text_from(attributes.get("ai.response.id")),
             messages=_messages(attributes),
             answers=_answers(attributes),
-            finish_reasons=(text(attributes.get("ai.response.finishReason")),),
-            attributes=flat("metadata", under(attributes, "ai.telemetry.metadata")),
+            finish_reasons=(text_from(attributes.get("ai.response.finishReason")),),
+            attributes=attributes_from(under(attributes, "ai.telemetry.metadata"), "metadata"),
         )
 
 
 def _messages(attributes: Attributes) -> tuple[Message, ...]:
-    return messages_from([_message(one) for one in items(attributes.get("ai.prompt.messages"))])
+    return messages_from([_message(one) for one in list_from(attributes.get("ai.prompt.messages"))])
 
 
 def _answers(attributes: Attributes) -> tuple[Answer, ...]:
     said = first_text(attributes.get("ai.response.text"), attributes.get("ai.response.object"))
-    calls = [_part(one) for one in items(attributes.get("ai.response.toolCalls"))]
+    calls = [_part(one) for one in list_from(attributes.get("ai.response.toolCalls"))]
     spoken = [{"type": "text", "text": said}] if said else []
     return answers_from({"role": "assistant", "content": [*spoken, *calls]}) if spoken or calls else ()
 
@@ -65,7 +65,7 @@ def _part(value: object) -> object:
     """A part with the names of other providers."""
     if not isinstance(value, Mapping) or "toolName" not in value:
         return value
-    kind = PART_TYPES.get(text(value.get("type")), "tool_call")
+    kind = PART_TYPES.get(text_from(value.get("type")), "tool_call")
     if kind == "tool_call":
         return {"type": kind, "name": value["toolName"], "arguments": _first(value, ("input", "args"))}
     return {"type": kind, "content": _output(_first(value, ("output", "result")))}

@@ -11,18 +11,17 @@ from typing import Any, ClassVar
 from deconfound.traces.answers import Answer, answers_from
 from deconfound.traces.call import Call, Flag, Score
 from deconfound.traces.conversation import messages_from
-from deconfound.traces.message_content import canonical_json
-from deconfound.traces.promptfoo_scores import scores_of_result
-from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.record_values import (
-    answer_flags,
+from deconfound.traces.exchange import flags_from
+from deconfound.traces.field_values import (
     attributes_from,
-    collect,
     list_from,
     mapping_from,
     seconds_from,
     text_from,
 )
+from deconfound.traces.message_content import canonical_json
+from deconfound.traces.promptfoo_scores import scores_of_result
+from deconfound.traces.reader import Record, Remarks, collect
 
 CALL_FAILED = 2  # a failureReason; 1 is a failed assertion, whose reason also stands under "error"
 RUNTIME_VARIABLES = ("_conversation", "sessionId")  # they differ between runs of the same test
@@ -115,7 +114,7 @@ def _call(value: Mapping[str, Any], call_id: str, origin: str, time: float | Non
         time=time,
         context_id=context_id,
         draw=seen.draw(context_id, model),
-        flags=frozenset(_flags(value, answers) | (set() if messages else {"no content"})),
+        flags=flags_from(messages, answers, _stated_flags(value, answers)),
         attributes={
             **({"prompt.label": label} if label else {}),
             **attributes_from(mapping_from(value.get("testCase")).get("metadata"), "metadata"),
@@ -146,12 +145,7 @@ def _answers(output: object) -> tuple[Answer, ...]:
     return (Answer(canonical_json(output)),)
 
 
-def _flags(value: Mapping[str, Any], answers: tuple[Answer, ...]) -> set[Flag]:
+def _stated_flags(value: Mapping[str, Any], answers: tuple[Answer, ...]) -> dict[Flag, bool]:
     response = mapping_from(value.get("response"))
     failed = value.get("failureReason") == CALL_FAILED or bool(response.get("error"))
-    if failed or (not answers and value.get("error")):
-        return {"error"}
-    flags = answer_flags(answers)
-    if response.get("cached") is True:
-        flags.add("cached")
-    return flags
+    return {"error": failed or (not answers and bool(value.get("error"))), "cached": response.get("cached") is True}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from deconfound.traces.call import Call, Score
+
+TOO_DEEP = "records are nested too deeply to be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,22 @@ class Remarks:
         """Count one more case; ``what`` completes "12 " as in "12 spans are not calls of a model"."""
         self.counts[what] = self.counts.get(what, 0) + 1
         self.first.setdefault(what, origin)
+
+
+@contextmanager
+def skip_if_too_deep(remarks: Remarks, origin: str) -> Iterator[None]:
+    """Leave a record out, with a remark, where it is nested too deeply for the functions inside."""
+    try:
+        yield
+    except RecursionError:
+        remarks.add(TOO_DEEP, origin)
+
+
+def collect(found: Iterable[Call | Score], remarks: Remarks, origin: str) -> list[Call | Score]:
+    """All that is found in one record; nothing, and a remark, where the record is nested too deeply."""
+    with skip_if_too_deep(remarks, origin):
+        return list(found)
+    return []
 
 
 class Reader(Protocol):
