@@ -1,13 +1,11 @@
-"""Records of trace formats: from sample files, damaged at random, and checks of what a reader yields."""
+"""Records of traces that are damaged at random, and what holds for everything that is read from them."""
 
 from __future__ import annotations
 
 import copy
 import json
 import math
-from collections.abc import Iterable
-from pathlib import Path
-from random import Random
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 from hypothesis import strategies as st
@@ -15,45 +13,24 @@ from hypothesis import strategies as st
 from deconfound.traces.call import Author, Call, Flag, Message, Score, Target
 from deconfound.traces.reader import Reader, Record, Remarks
 
-SAMPLES = Path(__file__).parents[1] / "traces" / "samples"
-
-
-def sample_values(*names: str) -> list[dict[str, Any]]:
-    """The objects of sample files in JSON Lines."""
-    return [json.loads(line) for name in names for line in (SAMPLES / name).read_text(encoding="utf-8").splitlines()]
-
-
-def records_of(values: Iterable[object]) -> list[Record]:
-    """Values as records of one file."""
-    return [Record(value, f"x.jsonl line {at}", Path("x.jsonl")) for at, value in enumerate(values, 1)]  # type: ignore[arg-type]
-
-
-def read_all(reader: Reader, values: Iterable[object]) -> tuple[list[Call], list[Score], Remarks]:
-    """Calls, scores and remarks of all values."""
-    remarks = Remarks()
-    found = list(reader.read(records_of(values), remarks))
-    calls = [one for one in found if isinstance(one, Call)]
-    return calls, [one for one in found if isinstance(one, Score)], remarks
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["[", '{"a":1}', '{"a": [1', 10**400, "\ud800", math.nan, "attachment://" + "0" * 32])
+)
 
 
 def json_values(keys: Iterable[str]) -> st.SearchStrategy[Any]:
     """Any JSON, with these names of keys among others."""
-    scalars = (
-        st.none()
-        | st.booleans()
-        | st.integers()
-        | st.floats()
-        | st.text(max_size=8)
-        | st.sampled_from(["[", '{"a":1}'])
-    )
-    return st.recursive(
-        scalars,
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(st.sampled_from(sorted(keys)) | st.text(max_size=3), inner, max_size=4)
-        ),
-        max_leaves=12,
-    )
+    return st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | objects(keys, inner), max_leaves=8)
+
+
+def objects(keys: Iterable[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Small objects, mostly with these names of keys."""
+    return st.dictionaries(st.sampled_from(sorted(keys)) | st.text(max_size=3), values, max_size=4)
 
 
 def keys_in(value: object) -> set[str]:
@@ -63,63 +40,59 @@ def keys_in(value: object) -> set[str]:
     return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
 
 
-def damaged(value: object, random: Random, junk: object) -> object:
-    """A copy in which one place at random is replaced by something else, or deleted."""
-    whole = copy.deepcopy(value)
-    places = list(_places(whole))
-    if places:
-        parent, key = random.choice(places)
-        if random.random() < 0.2:
+@st.composite
+def damaged(draw: st.DrawFn, valid: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Some valid objects with values replaced by any JSON, also as text, or removed, and perhaps a random object."""
+    keys = keys_in(list(valid))
+    junk = json_values(keys)
+    values = copy.deepcopy(draw(st.lists(st.sampled_from(valid), min_size=1, max_size=4)))
+    for _ in range(draw(st.integers(1, 4))):
+        places = list(_places(draw(st.sampled_from(values))))
+        if not places:
+            continue
+        parent, key = draw(st.sampled_from(places))
+        what = draw(st.sampled_from(["replace", "encode", "delete"]))
+        if what == "delete":
             del parent[key]
         else:
-            parent[key] = junk
-    return whole
+            replacement = draw(junk)
+            parent[key] = json.dumps(replacement) if what == "encode" else replacement
+    return values + draw(st.lists(objects(keys, junk), max_size=1))
 
 
-def _places(value: object) -> Iterable[tuple[Any, Any]]:
+def _places(value: object) -> Iterator[tuple[Any, Any]]:
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in list(pairs):
         yield value, key
         yield from _places(inner)
 
 
-def check_types(found: Iterable[object]) -> None:
-    """Every field of calls and scores has its declared type; numbers are finite."""
-    for one in found:
+def require_valid(reader: Reader, records: Sequence[Record]) -> None:
+    """Nothing is raised, and every field of what is read has its declared type, whatever the records are."""
+    remarks = Remarks()
+    assert all(isinstance(reader.recognizes(record.value), bool) for record in records)
+    for one in reader.read(records, remarks):
         assert isinstance(one, Call | Score)
+        assert isinstance(one.origin, str)
         assert one.time is None or (isinstance(one.time, float) and math.isfinite(one.time))
-        if isinstance(one, Score):
-            _check_score(one)
-        else:
-            _check_call(one)
+        _require_call(one) if isinstance(one, Call) else _require_score(one)
+    assert all(isinstance(what, str) and count > 0 for what, count in remarks.counts.items())
 
 
-def _check_call(call: Call) -> None:
-    names = (
-        "origin",
-        "call_id",
-        "model",
-        "requested_model",
-        "response_id",
-        "trace_id",
-        "conversation",
-        "user",
-        "group",
-    )
-    assert all(isinstance(getattr(call, name), str) for name in names)
-    assert call.call_id
+def _require_call(call: Call) -> None:
+    texts = [call.call_id, call.model, call.requested_model, call.group, call.response_id, call.trace_id, call.turn_id]
+    texts += [call.conversation, call.user, call.context_id, *call.attributes, *call.attributes.values(), *call.outputs]
+    texts += [text for message in call.messages for text in (message.role, message.text)]
+    assert all(isinstance(text, str) for text in texts)
     assert isinstance(call.messages, tuple)
+    assert all(isinstance(message, Message) for message in call.messages)
     assert isinstance(call.outputs, tuple)
-    assert all(
-        isinstance(one, Message) and isinstance(one.role, str) and isinstance(one.text, str) for one in call.messages
-    )
-    assert all(isinstance(one, str) for one in call.outputs)
     assert call.flags <= set(get_args(Flag))
-    assert all(isinstance(key, str) and isinstance(value, str) for key, value in call.attributes.items())
+    assert call.draw is None or type(call.draw) is int
 
 
-def _check_score(score: Score) -> None:
-    assert all(isinstance(one, str) for one in (score.origin, score.name, score.target_id, score.author_id))
+def _require_score(score: Score) -> None:
+    assert all(isinstance(text, str) for text in (score.name, score.target_id, score.author_id))
     assert score.name
     assert score.target_id
     assert score.author in get_args(Author)

@@ -7,8 +7,8 @@ from typing import Any
 
 from deconfound.traces.call import Call, Message
 from deconfound.traces.otlp_reader import Otlp
-from tests.support.json_damage import read_all
 from tests.support.otlp_documents import span_of, spans_document
+from tests.support.trace_records import read_values
 
 SYSTEM, QUESTION, ANSWER = "Be brief.", "Where is my parcel?", "In Graz."
 EXPECTED = (Message("system", SYSTEM), Message("user", QUESTION))
@@ -90,6 +90,6 @@ DIALECTS = {
 
 def only_call(attributes: dict[str, Any], *others: dict[str, Any], **fields: object) -> Call:
     """The call of a span with these attributes, which is the only one."""
-    calls, _, _ = read_all(Otlp(), [spans_document(span_of(attributes, **fields)), *others])
+    calls, _, _ = read_values(Otlp(), [spans_document(span_of(attributes, **fields)), *others])
     assert len(calls) == 1
     return calls[0]

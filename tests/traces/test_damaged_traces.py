@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from deconfound.traces.langsmith import LangSmith
 from deconfound.traces.mlflow_traces import Mlflow
 from deconfound.traces.otlp_reader import Otlp
-from deconfound.traces.reader import Remarks
-from tests.support.json_damage import check_types, damaged, json_values, keys_in, records_of, sample_values
+from tests.support.json_damage import damaged, json_values, keys_in, objects, require_valid
 from tests.support.otlp_documents import event_of, logs_document, span_of, spans_document
+from tests.support.trace_records import from_values, sample_values
 
 EXAMPLES = 25
 FLAT = {
@@ -71,20 +71,10 @@ def examples(name):
 
 @pytest.mark.parametrize("name", ["otlp", "mlflow", "langsmith"])
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), random=st.randoms(use_true_random=False))
-def test_damaged_records_never_fail(name, data, random):
+@given(data=st.data())
+def test_damaged_records_never_fail(name, data):
     reader, values = examples(name)
-    junk = json_values(keys_in(values))
-    broken = data.draw(st.lists(st.sampled_from(range(len(values))), min_size=1, max_size=3))
-    records = [values[at] for at in broken]
-    for _ in range(data.draw(st.integers(1, 4))):
-        replacement = data.draw(junk)
-        if data.draw(st.booleans()):
-            replacement = json.dumps(replacement)
-        records = [damaged(one, random, replacement) for one in records]
-    records = [one for one in [*records, *values[-2:]] if isinstance(one, dict)]
-    assert all(isinstance(reader.recognizes(one), bool) for one in records)
-    check_types(reader.read(records_of(records), Remarks()))
+    require_valid(reader, from_values(*data.draw(damaged(values)), *values[-2:]))
 
 
 @pytest.mark.parametrize("name", ["otlp", "mlflow", "langsmith"])
@@ -92,10 +82,8 @@ def test_damaged_records_never_fail(name, data, random):
 @given(data=st.data())
 def test_random_objects_never_fail(name, data):
     reader, values = examples(name)
-    inner = json_values(keys_in(values))
-    keys = st.sampled_from(sorted(keys_in(values)))
-    records = data.draw(st.lists(st.dictionaries(keys, inner, max_size=5), max_size=4))
-    check_types(reader.read(records_of(records), Remarks()))
+    keys = keys_in(values)
+    require_valid(reader, from_values(*data.draw(st.lists(objects(keys, json_values(keys)), max_size=4))))
 
 
 @pytest.mark.parametrize("name", ["otlp", "mlflow", "langsmith"])
@@ -108,7 +96,7 @@ def test_deep_nesting_and_huge_numbers_never_fail(name):
     for junk in (deep, nested, 10**400, float("inf"), "9" * 5000, "\ud800", "[" * 3000):
         for value in values:
             everywhere = json.loads(json.dumps(value), object_hook=partial(with_junk, junk))
-            check_types(reader.read(records_of([everywhere, *({**value, key: junk} for key in value)]), Remarks()))
+            require_valid(reader, from_values(everywhere, *({**value, key: junk} for key in value)))
 
 
 def with_junk(junk, value):

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from deconfound.traces.call import Call, Message, Score
 from deconfound.traces.langfuse import Langfuse
 from deconfound.traces.reader import Remarks
 from deconfound.traces.records import records_of
 from deconfound.traces.trace_files import files_of, trace_file
-from tests.support.damaged_records import check_reading, damaged, read_all
+from tests.support.json_damage import damaged, require_valid
+from tests.support.trace_records import from_values, read_in_order
 
 SAMPLE = Path(__file__).parent / "samples" / "lf_obs.parquet"
 INPUT = [{"role": "user", "content": "Where is my parcel?"}]
@@ -94,7 +94,7 @@ def v1(value):
 
 
 CALL = Call(
-    origin="r1",
+    origin="x.jsonl line 1",
     call_id="o-17",
     model="cedar-2",
     messages=(Message("user", "Where is my parcel?"),),
@@ -136,14 +136,14 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_gives_the_same_call(shape):
-    found, remarks = read_all(Langfuse(), SHAPES[shape])
+    found, remarks = read_in_order(Langfuse(), SHAPES[shape])
     assert found == [CALL]
     assert remarks.counts == {}
     assert all(Langfuse().recognizes(value) for value in SHAPES[shape])
 
 
 def test_traces_may_come_before_their_observations():
-    (call,), _ = read_all(Langfuse(), [TRACE, LEGACY])
+    (call,), _ = read_in_order(Langfuse(), [TRACE, LEGACY])
     assert (call.user, call.conversation, call.attributes) == ("u-3", "s-8", CALL.attributes)
 
 
@@ -197,7 +197,7 @@ def test_a_folder_of_an_export_is_read_as_a_whole(tmp_path):
 
 
 def read_score(**fields):
-    found, remarks = read_all(Langfuse(), [SCORE | fields])
+    found, remarks = read_in_order(Langfuse(), [SCORE | fields])
     return (found[0] if found else None), remarks
 
 
@@ -249,7 +249,7 @@ def test_scores_that_judge_nothing_are_counted(fields, remark):
 )
 def test_a_score_judges_the_smallest_thing_it_names(fields, target):
     for spelling in (dict, api):
-        (score,), _ = read_all(Langfuse(), [spelling(SCORE | fields)])
+        (score,), _ = read_in_order(Langfuse(), [spelling(SCORE | fields)])
         assert (score.target, score.target_id) == target
 
 
@@ -267,7 +267,9 @@ def test_the_source_says_who_gave_a_score(source, author):
 )
 def test_scores_of_the_third_version_have_a_subject_and_one_typed_value(kind, target, data_type, value):
     record = {"id": "s", "name": "n", "source": "API", "timestamp": "2026-10-02T08:12:40.000Z", "dataType": data_type}
-    found, _ = read_all(Langfuse(), [record | {"value": value, "subject": {"kind": kind, "id": "i", "traceId": "t"}}])
+    found, _ = read_in_order(
+        Langfuse(), [record | {"value": value, "subject": {"kind": kind, "id": "i", "traceId": "t"}}]
+    )
     assert [(score.value, score.target, score.target_id) for score in found] == (
         [(value, target, "i")] if target else []
     )
@@ -277,7 +279,7 @@ def test_the_newest_version_of_a_score_counts():
     """A user who changes a vote changes the score under the same id."""
     old, new = SCORE | {"updated_at": "2026-10-02 08:13:00"}, SCORE | {"value": 0, "updated_at": "2026-10-03 08:13:00"}
     for rows in ([old, new], [new, old]):
-        found, remarks = read_all(Langfuse(), rows)
+        found, remarks = read_in_order(Langfuse(), rows)
         assert [score.value for score in found] == [False]
         assert remarks.counts == {"records are repeated": 1}
 
@@ -285,12 +287,12 @@ def test_the_newest_version_of_a_score_counts():
 def test_columns_of_the_user_interface_are_scores():
     row = v1(ENRICHED) | {"comments": [{"text": "x"}], "helpful": [1, 0], "tone": ["warm"], "none": None, "empty": []}
     trace = api(TRACE) | {"helpful": [0.5], "observations": ["o-17"], "scores": ["sc-5"]}
-    found, _ = read_all(Langfuse(), [row, trace])
+    found, _ = read_in_order(Langfuse(), [row, trace])
     assert found[1:] == [
-        Score("r1", "helpful", 1.0, "unknown", "call", "o-17"),
-        Score("r1", "helpful", 0.0, "unknown", "call", "o-17"),
-        Score("r1", "tone", "warm", "unknown", "call", "o-17"),
-        Score("r2", "helpful", 0.5, "unknown", "trace", "t-9"),
+        Score("x.jsonl line 1", "helpful", 1.0, "unknown", "call", "o-17"),
+        Score("x.jsonl line 1", "helpful", 0.0, "unknown", "call", "o-17"),
+        Score("x.jsonl line 1", "tone", "warm", "unknown", "call", "o-17"),
+        Score("x.jsonl line 2", "helpful", 0.5, "unknown", "trace", "t-9"),
     ]
     assert isinstance(found[0], Call)
 
@@ -304,13 +306,13 @@ def test_columns_in_csv_are_lists_as_text():
         "input": "[1]",
         "x": "[1]",
     }
-    found, _ = read_all(Langfuse(), [row])
-    assert found == [Score("r1", "x", 1.0, "unknown", "trace", "t-9")]
+    found, _ = read_in_order(Langfuse(), [row])
+    assert found == [Score("x.jsonl line 1", "x", 1.0, "unknown", "trace", "t-9")]
 
 
 def test_a_score_with_a_record_of_its_own_is_not_read_from_a_column_again():
     row = api(TRACE) | {"user-feedback": [1], "other": [1]}
-    found, _ = read_all(Langfuse(), [row, SCORE])
+    found, _ = read_in_order(Langfuse(), [row, SCORE])
     assert [(score.name, score.value) for score in found] == [("user-feedback", True), ("other", 1.0)]
 
 
@@ -321,14 +323,14 @@ def test_scores_inside_a_whole_trace_are_read():
         {"trace": api(TRACE), "observations": [v1(LEGACY)], "scores": scores},
         api(TRACE) | {"observations": [v1(LEGACY)], "scores": scores},
     ):
-        found, _ = read_all(Langfuse(), [document])
+        found, _ = read_in_order(Langfuse(), [document])
         assert [type(one) for one in found] == [Call, Score]
         assert (found[1].target, found[1].target_id) == ("trace", "t-9")
 
 
 @pytest.mark.parametrize("kind", ["SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER"])
 def test_other_observations_are_no_calls(kind):
-    found, remarks = read_all(Langfuse(), [ENRICHED | {"type": kind}])
+    found, remarks = read_in_order(Langfuse(), [ENRICHED | {"type": kind}])
     assert found == []
     assert remarks.counts == {"observations are no calls of a model": 1}
 
@@ -338,7 +340,7 @@ def test_other_observations_are_no_calls(kind):
     [{"type": "EMBEDDING"}, {"type": "EVALUATOR"}, {"type": "GUARDRAIL"}, {"environment": "langfuse-llm-as-a-judge"}],
 )
 def test_judges_and_embeddings_are_internal(fields):
-    (call,), _ = read_all(Langfuse(), [ENRICHED | fields])
+    (call,), _ = read_in_order(Langfuse(), [ENRICHED | fields])
     assert call.flags == {"internal"}
 
 
@@ -357,39 +359,46 @@ def test_judges_and_embeddings_are_internal(fields):
     ],
 )
 def test_flags(fields, flags):
-    (call,), _ = read_all(Langfuse(), [ENRICHED | fields])
+    (call,), _ = read_in_order(Langfuse(), [ENRICHED | fields])
     assert call.flags == flags
 
 
 def test_the_internal_id_is_never_the_model():
-    found, remarks = read_all(Langfuse(), [ENRICHED | {"provided_model_name": ""}])
+    found, remarks = read_in_order(Langfuse(), [ENRICHED | {"provided_model_name": ""}])
     assert found == []
     assert remarks.counts == {"calls have no name of a model": 1}
 
 
 def test_metadata_of_instrumentation_are_left_out():
     metadata = {"attributes": {"gen_ai.prompt": "x" * 99}, "scope": {"name": "y"}, "deep": {"arm": [1, "b"]}}
-    (call,), _ = read_all(Langfuse(), [ENRICHED | {"metadata": json.dumps(metadata)}])
+    (call,), _ = read_in_order(Langfuse(), [ENRICHED | {"metadata": json.dumps(metadata)}])
     assert {name for name in call.attributes if name.startswith("metadata")} == {"metadata.deep.arm"}
     assert call.attributes["metadata.deep.arm"] == '[1, "b"]'
 
 
 def test_metadata_that_the_api_may_have_cut_are_remarked():
     for record, count in ((api(ENRICHED), 1), (ENRICHED, 0)):
-        _, remarks = read_all(Langfuse(), [record | {"metadata": {"vector": "x" * 200}}])
+        _, remarks = read_in_order(Langfuse(), [record | {"metadata": {"vector": "x" * 200}}])
         assert sum(remarks.counts.values()) == count
 
 
 def test_records_of_another_kind_are_counted():
     session = {"id": "s", "userIds": ["u"], "countTraces": 1, "createdAt": "2026"}
     assert not Langfuse().recognizes(session)
-    assert read_all(Langfuse(), [session])[1].counts == {"records are no observation, trace or score of Langfuse": 1}
+    assert read_in_order(Langfuse(), [session])[1].counts == {
+        "records are no observation, trace or score of Langfuse": 1
+    }
+
+
+def test_a_column_without_a_name_is_no_score():
+    found, _ = read_in_order(Langfuse(), [v1(LEGACY) | {"": [1], "helpful": [True, " "]}])
+    assert [(one.name, one.value) for one in found if isinstance(one, Score)] == [("helpful", True)]
 
 
 VALID = [ENRICHED, LEGACY, TRACE, SCORE, *(rows[0] for rows in SHAPES.values()), v1(LEGACY) | {"helpful": [1]}]
 
 
 @settings(max_examples=150)
-@given(st.lists(damaged(VALID), max_size=4))
+@given(damaged(VALID))
 def test_any_damage_is_survived(values):
-    check_reading(Langfuse(), values)
+    require_valid(Langfuse(), from_values(*values))

@@ -10,7 +10,7 @@ import pytest
 
 from deconfound.traces.call import Call, Message, Score
 from deconfound.traces.langsmith import LangSmith
-from tests.support.json_damage import SAMPLES, read_all
+from tests.support.trace_records import SAMPLES, read_values
 
 ROOT, RUN, PROJECT = (str(UUID(int=at)) for at in (1, 2, 3))
 
@@ -81,13 +81,13 @@ CALL = Call(
 
 
 def only_call(**fields):
-    calls, _, _ = read_all(LangSmith(), [run(**fields)])
+    calls, _, _ = read_values(LangSmith(), [run(**fields)])
     assert len(calls) == 1
     return calls[0]
 
 
 def scores_of(*values):
-    return read_all(LangSmith(), values)[1]
+    return read_values(LangSmith(), values)[1]
 
 
 def parquet_row():
@@ -98,12 +98,12 @@ def parquet_row():
 @pytest.mark.parametrize("value", [run(), {"runs": [run()], "cursors": {}}, parquet_row()])
 def test_a_run_is_the_same_call_from_every_source(value):
     assert LangSmith().recognizes(value)
-    calls, scores, remarks = read_all(LangSmith(), [value])
-    assert (calls, scores, remarks.counts) == ([CALL], [], {})
+    calls, scores, remarks = read_values(LangSmith(), [value])
+    assert (calls, scores, remarks) == ([CALL], [], {})
 
 
 def test_runs_inside_runs_are_read():
-    calls, _, _ = read_all(LangSmith(), [root(child_runs=[run()])])
+    calls, _, _ = read_values(LangSmith(), [root(child_runs=[run()])])
     assert calls == [CALL]
 
 
@@ -119,7 +119,7 @@ def test_conversations_are_in_the_metadata(key):
 def test_the_conversation_and_the_user_of_the_root_hold_for_its_calls():
     top = {**root(), "extra": {"metadata": {"session_id": "c-7", "user_id": "u-7"}}}
     for values in ([top, run(extra={})], [run(extra={}), top]):
-        calls, _, _ = read_all(LangSmith(), values)
+        calls, _, _ = read_values(LangSmith(), values)
         assert [(call.conversation, call.user) for call in calls] == [("c-7", "u-7")]
 
 
@@ -208,23 +208,23 @@ def test_runs_whose_texts_are_elsewhere_have_no_content():
 def test_failed_and_unfinished_runs():
     assert only_call(error="timeout", outputs=None).flags == {"error"}
     assert only_call(status="error", outputs=None).flags == {"error"}
-    calls, _, remarks = read_all(LangSmith(), [run(status="pending", outputs=None)])
+    calls, _, remarks = read_values(LangSmith(), [run(status="pending", outputs=None)])
     assert calls == []
-    assert remarks.counts == {"runs have not ended": 1}
+    assert remarks == {"runs have not ended": 1}
 
 
 def test_chains_tools_and_embeddings_are_no_calls():
-    calls, _, remarks = read_all(LangSmith(), [root(), run(run_type="tool"), run(run_type="embedding")])
+    calls, _, remarks = read_values(LangSmith(), [root(), run(run_type="tool"), run(run_type="embedding")])
     assert calls == []
-    assert remarks.counts == {"runs are not calls of a model": 3}
+    assert remarks == {"runs are not calls of a model": 3}
 
 
 def test_repeated_runs_count_once():
-    calls, _, remarks = read_all(LangSmith(), [run(outputs=None), run(), run()])
+    calls, _, remarks = read_values(LangSmith(), [run(outputs=None), run(), run()])
     assert [call.outputs for call in calls] == [("In Graz.",)]
-    assert remarks.counts == {"runs are in the files more than once": 2}
+    assert remarks == {"runs are in the files more than once": 2}
     inner = run(id="inner", parent_run_id=RUN)
-    assert [call.call_id for call in read_all(LangSmith(), [run(), inner])[0]] == ["inner"]
+    assert [call.call_id for call in read_values(LangSmith(), [run(), inner])[0]] == ["inner"]
 
 
 def test_feedback_of_a_call():
@@ -264,9 +264,9 @@ def test_values_of_feedback(fields, value):
     ],
 )
 def test_feedback_that_is_no_score_is_remarked(fields):
-    _, scores, remarks = read_all(LangSmith(), [run(), feedback(**fields)])
+    _, scores, remarks = read_values(LangSmith(), [run(), feedback(**fields)])
     assert scores == []
-    assert list(remarks.counts.values()) == [1]
+    assert list(remarks.values()) == [1]
 
 
 @pytest.mark.parametrize(
@@ -285,9 +285,9 @@ def test_feedback_of_a_run_around_the_calls_judges_the_trace(fields, target):
 
 
 def test_feedback_of_a_tool_is_remarked():
-    _, scores, remarks = read_all(LangSmith(), [run(), run(id="t", run_type="tool"), feedback(run_id="t")])
+    _, scores, remarks = read_values(LangSmith(), [run(), run(id="t", run_type="tool"), feedback(run_id="t")])
     assert scores == []
-    assert remarks.counts["scores judge a tool or a retrieval, not an answer"] == 1
+    assert remarks["scores judge a tool or a retrieval, not an answer"] == 1
 
 
 def test_the_same_row_of_feedback_counts_once_and_the_last_one_is_valid():
@@ -297,14 +297,14 @@ def test_the_same_row_of_feedback_counts_once_and_the_last_one_is_valid():
 
 def test_averages_of_feedback_are_no_scores():
     averages = run(feedback_stats={"thumb": {"n": 3, "avg": 0.7}})
-    _, scores, remarks = read_all(LangSmith(), [averages])
+    _, scores, remarks = read_values(LangSmith(), [averages])
     assert scores == []
-    assert remarks.counts == {"runs have averages of their feedback only; add the rows of feedback to use it": 1}
-    assert read_all(LangSmith(), [averages, feedback()])[2].counts == {}
+    assert remarks == {"runs have averages of their feedback only; add the rows of feedback to use it": 1}
+    assert read_values(LangSmith(), [averages, feedback()])[2] == {}
 
 
 def test_other_records_are_remarked_and_not_recognized():
-    _, _, remarks = read_all(LangSmith(), [{"id": 1}, {"runs": [{"a": 1}]}])
-    assert remarks.counts == {"records are neither runs nor feedback of LangSmith": 2}
+    _, _, remarks = read_values(LangSmith(), [{"id": 1}, {"runs": [{"a": 1}]}])
+    assert remarks == {"records are neither runs nor feedback of LangSmith": 2}
     for path in SAMPLES.glob("*.jsonl"):
         assert not LangSmith().recognizes(json.loads(path.read_text(encoding="utf-8").splitlines()[0])), path.name

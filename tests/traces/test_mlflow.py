@@ -9,7 +9,7 @@ import pytest
 
 from deconfound.traces.call import Call, Message, Score
 from deconfound.traces.mlflow_traces import Mlflow
-from tests.support.json_damage import SAMPLES, read_all, sample_values
+from tests.support.trace_records import SAMPLES, read_values, sample_values
 
 SAMPLE = "mlflow_traces.jsonl"
 TRACE, CHAIN, SPAN = "tr-3ebf46598cfa0166038c1bf4171f7ed2", "bee07d91d21a436c", "172ed76fa35c1cf4"
@@ -27,18 +27,18 @@ def assessment(name="thumbs", value=1, **fields):
 def scores_of(*assessments):
     value = trace()
     value["info"]["assessments"] = list(assessments)
-    return read_all(Mlflow(), [value])[1:]
+    return read_values(Mlflow(), [value])[1:]
 
 
 def with_outputs(outputs, **attributes):
     value = trace()
     encoded = {key: json.dumps(one) for key, one in attributes.items()}
     value["data"]["spans"][1]["attributes"] |= {"mlflow.spanOutputs": json.dumps(outputs), **encoded}
-    return read_all(Mlflow(), [value])[0][0]
+    return read_values(Mlflow(), [value])[0][0]
 
 
 def test_the_sample_has_one_call_per_trace():
-    calls, scores, remarks = read_all(Mlflow(), sample_values(SAMPLE))
+    calls, scores, remarks = read_values(Mlflow(), sample_values(SAMPLE))
     assert calls[1] == Call(
         origin="x.jsonl line 2",
         call_id=SPAN,
@@ -61,14 +61,14 @@ def test_the_sample_has_one_call_per_trace():
     ] * 2
     expected = Score("x.jsonl line 2", "thumbs", True, "human", "trace", TRACE, "u1", pytest.approx(1794838140.914))
     assert scores[1] == expected
-    assert remarks.counts == {"spans are not calls of a model": 6}
+    assert remarks == {"spans are not calls of a model": 6}
 
 
 def test_spans_around_a_call_are_no_calls_although_they_name_a_model():
     value = trace()
     assert "mlflow.llm.model" in value["data"]["spans"][0]["attributes"]
     del value["data"]["spans"][1]
-    assert read_all(Mlflow(), [value])[0] == []
+    assert read_values(Mlflow(), [value])[0] == []
 
 
 def row(encoding):
@@ -89,10 +89,10 @@ def row(encoding):
 @pytest.mark.parametrize("encoding", [json.dumps, lambda value: value, lambda value: list(map(json.dumps, value))])
 def test_rows_of_the_table_are_the_same_as_traces(encoding):
     assert Mlflow().recognizes(row(encoding))
-    expected = read_all(Mlflow(), [trace()])
-    assert read_all(Mlflow(), [row(encoding)])[:2] == expected[:2]
+    expected = read_values(Mlflow(), [trace()])
+    assert read_values(Mlflow(), [row(encoding)])[:2] == expected[:2]
     whole = {**row(encoding), "trace": json.dumps(trace()), "spans": None, "assessments": None}
-    assert read_all(Mlflow(), [whole])[:2] == expected[:2]
+    assert read_values(Mlflow(), [whole])[:2] == expected[:2]
 
 
 def test_the_older_schema_has_other_names():
@@ -121,8 +121,8 @@ def test_the_older_schema_has_other_names():
         },
     }
     assert Mlflow().recognizes(older)
-    calls, scores, _ = read_all(Mlflow(), [older])
-    assert calls == read_all(Mlflow(), [trace()])[0]
+    calls, scores, _ = read_values(Mlflow(), [older])
+    assert calls == read_values(Mlflow(), [trace()])[0]
     assert [(one.name, one.target_id, one.time) for one in scores] == [("thumbs", TRACE, 5.0)]
 
 
@@ -150,7 +150,7 @@ def test_authors(kind, author):
 def test_what_is_not_a_score_is_skipped(fields, remark):
     scores, remarks = scores_of(assessment(**fields))
     assert scores == []
-    assert remarks.counts[remark] == 1
+    assert remarks[remark] == 1
 
 
 def test_a_later_assessment_replaces_the_one_that_it_overrides():
@@ -179,16 +179,16 @@ def test_targets_of_assessments(fields, target):
 
 
 def test_overlapping_pages_give_calls_and_scores_once():
-    calls, scores, remarks = read_all(Mlflow(), [trace(), trace()])
+    calls, scores, remarks = read_values(Mlflow(), [trace(), trace()])
     assert (len(calls), len(scores)) == (1, 1)
-    assert remarks.counts["calls are in the files more than once"] == 1
+    assert remarks["calls are in the files more than once"] == 1
 
 
 def test_two_records_of_one_call_count_once():
     value = trace()
     outer, inner = value["data"]["spans"]
     outer["attributes"] = {**inner["attributes"]}
-    assert [call.call_id for call in read_all(Mlflow(), [value])[0]] == [SPAN]
+    assert [call.call_id for call in read_values(Mlflow(), [value])[0]] == [SPAN]
 
 
 def test_failed_and_empty_calls():
@@ -196,9 +196,9 @@ def test_failed_and_empty_calls():
     span = value["data"]["spans"][1]
     span["status"]["code"] = "STATUS_CODE_ERROR"
     del span["attributes"]["mlflow.spanOutputs"]
-    assert read_all(Mlflow(), [value])[0][0].flags == {"error"}
+    assert read_values(Mlflow(), [value])[0][0].flags == {"error"}
     span["status"]["code"] = "STATUS_CODE_OK"
-    call = read_all(Mlflow(), [value])[0][0]
+    call = read_values(Mlflow(), [value])[0][0]
     assert (call.flags, call.outputs, call.model) == ({"no content"}, (), "tiny-a-2026-01-01")
 
 
@@ -216,8 +216,8 @@ def test_names_of_models():
 
 
 def test_other_records_are_remarked():
-    _, _, remarks = read_all(Mlflow(), [{"id": 1}, {"info": {}, "data": {}}, {"info": 1, "data": 2}])
-    assert remarks.counts == {"records are not traces of MLflow": 3}
+    _, _, remarks = read_values(Mlflow(), [{"id": 1}, {"info": {}, "data": {}}, {"info": 1, "data": 2}])
+    assert remarks == {"records are not traces of MLflow": 3}
 
 
 def test_only_its_own_samples_are_recognized():

@@ -8,7 +8,6 @@ import pytest
 
 from deconfound.traces.call import Message
 from deconfound.traces.otlp_reader import Otlp
-from tests.support.json_damage import read_all
 from tests.support.otlp_dialects import (
     ANSWER,
     DIALECTS,
@@ -24,6 +23,7 @@ from tests.support.otlp_dialects import (
     only_call,
 )
 from tests.support.otlp_documents import event_of, logs_document, span_of, spans_document
+from tests.support.trace_records import read_values
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -81,9 +81,9 @@ def test_events_of_the_first_conventions_have_whole_conversations():
     ],
 )
 def test_spans_around_calls_and_steps_are_no_calls(attributes):
-    calls, _, remarks = read_all(Otlp(), [spans_document(span_of(attributes))])
+    calls, _, remarks = read_values(Otlp(), [spans_document(span_of(attributes))])
     assert calls == []
-    assert remarks.counts == {"spans are not calls of a model": 1}
+    assert remarks == {"spans are not calls of a model": 1}
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_redacted_text_is_no_content():
 
 def test_messages_that_were_cut_are_no_content_and_remarked():
     cut = {**GENAI, "gen_ai.input.messages": GENAI["gen_ai.input.messages"][:20]}
-    calls, _, remarks = read_all(Otlp(), [spans_document(span_of(cut))])
+    calls, _, remarks = read_values(Otlp(), [spans_document(span_of(cut))])
     assert (calls[0].messages, calls[0].flags) == ((), {"no content"})
-    assert list(remarks.counts) == ["spans have messages that are not valid JSON, perhaps cut at a limit of length"]
+    assert list(remarks) == ["spans have messages that are not valid JSON, perhaps cut at a limit of length"]
 
 
 def test_a_failed_call_needs_no_answer():

@@ -8,7 +8,6 @@ import pytest
 
 from deconfound.traces.call import Message
 from deconfound.traces.otlp_reader import Otlp
-from tests.support.json_damage import read_all
 from tests.support.otlp_dialects import (
     ANSWER,
     DIALECTS,
@@ -21,49 +20,50 @@ from tests.support.otlp_dialects import (
     only_call,
 )
 from tests.support.otlp_documents import SPAN, TRACE, event_of, logs_document, span_of, spans_document
+from tests.support.trace_records import read_values
 
 
 def test_an_agent_and_the_call_inside_it_count_once():
     agent = span_of({**GENAI, "gen_ai.operation.name": "invoke_agent"}, spanId="0a")
     call = span_of(GENAI, parentSpanId="0a")
-    assert len(read_all(Otlp(), [spans_document(agent, call)])[0]) == 1
+    assert len(read_values(Otlp(), [spans_document(agent, call)])[0]) == 1
 
 
 def test_two_instrumentations_of_one_call_count_once():
     """A framework and a client may both record the call; the inner span counts, unless only the outer one has text."""
     outer, inner = span_of(OPENINFERENCE, spanId="0A"), span_of(GENAI, spanId="0b", parentSpanId="0a")
     for order in ([outer, inner], [inner, outer]):
-        calls, _, remarks = read_all(Otlp(), [spans_document(*order)])
+        calls, _, remarks = read_values(Otlp(), [spans_document(*order)])
         assert [call.call_id for call in calls] == ["0b"]
-        assert remarks.counts == {"calls are recorded twice, one inside the other": 1}
+        assert remarks == {"calls are recorded twice, one inside the other": 1}
     empty = span_of({"gen_ai.operation.name": "chat", **MODELS}, spanId="0b", parentSpanId="0a")
-    assert [call.call_id for call in read_all(Otlp(), [spans_document(outer, empty)])[0]] == ["0a"]
+    assert [call.call_id for call in read_values(Otlp(), [spans_document(outer, empty)])[0]] == ["0a"]
 
 
 def test_a_call_inside_a_tool_is_another_call():
     outer = span_of(GENAI, spanId="0a")
     tool = span_of({"gen_ai.operation.name": "execute_tool"}, spanId="0b", parentSpanId="0a")
     inner = span_of(GENAI, spanId="0c", parentSpanId="0b")
-    assert len(read_all(Otlp(), [spans_document(outer, tool, inner)])[0]) == 2
+    assert len(read_values(Otlp(), [spans_document(outer, tool, inner)])[0]) == 2
 
 
 def test_a_span_that_is_its_own_parent_ends():
     spans = [span_of(GENAI, spanId="0a", parentSpanId="0b"), span_of(GENAI, spanId="0b", parentSpanId="0a")]
-    assert read_all(Otlp(), [spans_document(*spans)])[2].counts
+    assert read_values(Otlp(), [spans_document(*spans)])[2]
 
 
 def test_calls_of_a_judge_are_internal():
     judge = span_of({"openinference.span.kind": "EVALUATOR"}, spanId="0a")
     chain = span_of({"openinference.span.kind": "CHAIN"}, spanId="0b", parentSpanId="0a")
     call = span_of(OPENINFERENCE, parentSpanId="0b")
-    calls, _, _ = read_all(Otlp(), [spans_document(call, chain, judge)])
+    calls, _, _ = read_values(Otlp(), [spans_document(call, chain, judge)])
     assert calls[0].flags == {"internal"}
 
 
 def test_the_copy_of_a_span_that_has_content_counts():
     bare, complete = span_of({"gen_ai.operation.name": "chat", **MODELS}), span_of(GENAI)
     for spans in ([bare, complete], [complete, bare]):
-        calls, _, _ = read_all(Otlp(), [spans_document(*spans)])
+        calls, _, _ = read_values(Otlp(), [spans_document(*spans)])
         assert [call.messages for call in calls] == [EXPECTED]
 
 
@@ -109,7 +109,7 @@ def test_what_another_span_says_about_the_trace_holds_for_its_calls():
     )
     other = span_of({"session.id": "s-9"}, traceId="ff" * 16, spanId="0c")
     call = span_of(DIALECTS["Langfuse"], parentSpanId="0a")
-    found = read_all(Otlp(), [spans_document(other, call), spans_document(root)])[0][0]
+    found = read_values(Otlp(), [spans_document(other, call), spans_document(root)])[0][0]
     assert (found.conversation, found.user) == ("s-8", "u-3")
     assert found.attributes == {"tag.exp": "true", "metadata.arm": "b"}
 
@@ -141,7 +141,7 @@ def test_snake_case_pages_and_single_spans_are_read_too():
     page = {"data": [snake(span_of(GENAI, spanId="A1B2"))], "next_cursor": None}
     for value in (document, snake(document), page, page["data"][0]):
         assert Otlp().recognizes(value)
-        calls, _, _ = read_all(Otlp(), [value])
+        calls, _, _ = read_values(Otlp(), [value])
         assert [(call.call_id, call.trace_id, call.messages, call.time) for call in calls] == [
             ("a1b2", TRACE, EXPECTED, 1790000000.0)
         ]
@@ -159,7 +159,7 @@ def test_a_span_without_content_takes_that_of_its_details():
     bare = span_of({"gen_ai.operation.name": "chat", **MODELS, "app.arm": "exp"})
     details = event_of("gen_ai.client.inference.operation.details", {**GENAI, "gen_ai.input.messages": PARTS})
     for values in ([spans_document(bare), logs_document(details)], [logs_document(details), spans_document(bare)]):
-        calls, _, _ = read_all(Otlp(), values)
+        calls, _, _ = read_values(Otlp(), values)
         assert [(call.messages, call.outputs, call.flags) for call in calls] == [(EXPECTED, (ANSWER,), frozenset())]
         assert calls[0].attributes == {"app.arm": "exp"}
 
@@ -168,12 +168,12 @@ def test_flags_of_details_hold_for_their_span():
     bare = span_of({"gen_ai.operation.name": "chat", **MODELS})
     said = [{"role": "assistant", "parts": [{"type": "tool_call", "name": "find", "arguments": {}}]}]
     details = event_of("gen_ai.client.inference.operation.details", {**GENAI, "gen_ai.output.messages": said})
-    calls, _, _ = read_all(Otlp(), [spans_document(bare), logs_document(details)])
+    calls, _, _ = read_values(Otlp(), [spans_document(bare), logs_document(details)])
     assert (calls[0].outputs, calls[0].flags) == (("find({})",), {"tool call"})
 
 
 def test_spans_without_ids_and_other_records_are_remarked():
     values = [spans_document(span_of(GENAI, spanId=None)), {"id": 1}, {"resourceSpans": []}]
-    calls, _, remarks = read_all(Otlp(), values)
+    calls, _, remarks = read_values(Otlp(), values)
     assert calls == []
-    assert remarks.counts == {"spans have no id": 1, "records are not OTLP JSON": 1}
+    assert remarks == {"spans have no id": 1, "records are not OTLP JSON": 1}

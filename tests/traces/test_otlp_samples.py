@@ -8,7 +8,7 @@ import pytest
 
 from deconfound.traces.call import Message
 from deconfound.traces.otlp_reader import Otlp
-from tests.support.json_damage import SAMPLES, read_all, sample_values
+from tests.support.trace_records import SAMPLES, read_values, sample_values
 
 SYSTEM, QUESTION = Message("system", "Be short."), Message("user", "Name a river.")
 TOOL = 'get_weather({"city": "Oslo"})'
@@ -40,7 +40,7 @@ DIALECTS = {
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_same_calls_are_read_from_every_dialect(dialect):
     files, ids = DIALECTS[dialect]
-    calls, scores, _ = read_all(Otlp(), sample_values(*files))
+    calls, scores, _ = read_values(Otlp(), sample_values(*files))
     assert [call.call_id for call in calls] == ids
     assert [call.model for call in calls] == MODELS
     assert [call.requested_model for call in calls] == ["tiny-a", "tiny-b", "tiny-b"]
@@ -53,40 +53,40 @@ def test_the_same_calls_are_read_from_every_dialect(dialect):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_call_of_a_tool_is_the_same_in_every_dialect(dialect):
-    calls, _, _ = read_all(Otlp(), sample_values(*DIALECTS[dialect][0]))
+    calls, _, _ = read_values(Otlp(), sample_values(*DIALECTS[dialect][0]))
     assert (calls[1].outputs, calls[1].flags) == (OUTPUTS[1], FLAGS[1])
 
 
 def test_lines_in_any_order_give_the_same_messages():
     values = sample_values("v2old.spans.jsonl", "v2old.logs.jsonl")
     for order in (values[::-1], values[::2] + values[1::2], values[7:] + values[:7]):
-        calls, _, _ = read_all(Otlp(), order)
+        calls, _, _ = read_values(Otlp(), order)
         by_id = {call.call_id: call for call in calls}
         assert [by_id[one].messages for one in DIALECTS["older events"][1]] == MESSAGES
 
 
 def test_the_same_file_twice_gives_each_call_once():
     for names in (("genai.spans.jsonl",) * 2, ("v2old.spans.jsonl", "v2old.logs.jsonl") * 2):
-        calls, _, remarks = read_all(Otlp(), sample_values(*names))
+        calls, _, remarks = read_values(Otlp(), sample_values(*names))
         assert [call.messages for call in calls] == MESSAGES
-        assert remarks.counts == {"spans are in the files more than once": 3}
+        assert remarks == {"spans are in the files more than once": 3}
 
 
 def test_spans_without_their_events_have_no_content():
-    calls, _, _ = read_all(Otlp(), sample_values("v2old.spans.jsonl"))
+    calls, _, _ = read_values(Otlp(), sample_values("v2old.spans.jsonl"))
     assert [call.flags for call in calls] == [frozenset({"no content"})] * 3
     assert all(call.messages == () and call.outputs == () for call in calls)
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in Otlp.content_switch
 
 
 def test_events_without_their_spans_are_remarked():
-    calls, _, remarks = read_all(Otlp(), sample_values("v2old.logs.jsonl"))
+    calls, _, remarks = read_values(Otlp(), sample_values("v2old.logs.jsonl"))
     assert calls == []
-    assert list(remarks.counts.values()) == [3]
+    assert list(remarks.values()) == [3]
 
 
 def test_times_sessions_users_tags_and_metadata():
-    calls, _, _ = read_all(Otlp(), sample_values("oi.spans.jsonl"))
+    calls, _, _ = read_values(Otlp(), sample_values("oi.spans.jsonl"))
     first = calls[0]
     assert first.time == pytest.approx(1794834813.777857)
     assert (first.trace_id, first.conversation, first.user) == ("b8049c0c4c9f01c1599a5a561e86c94d", "s1", "u1")
@@ -96,14 +96,14 @@ def test_times_sessions_users_tags_and_metadata():
         "metadata.arm": "exp",
         "tag.experiment": "true",
     }
-    users = [call.user for call in read_all(Otlp(), sample_values("trl.spans.jsonl"))[0]]
+    users = [call.user for call in read_values(Otlp(), sample_values("trl.spans.jsonl"))[0]]
     assert users == ["u1", "", ""]
 
 
 def test_a_pretty_printed_document_is_read_like_lines():
     lines = sample_values("genai.spans.jsonl")
     whole = {"resourceSpans": [one for line in lines for one in line["resourceSpans"]]}
-    calls, _, _ = read_all(Otlp(), [json.loads(json.dumps(whole, indent=2))])
+    calls, _, _ = read_values(Otlp(), [json.loads(json.dumps(whole, indent=2))])
     assert [call.outputs for call in calls] == OUTPUTS
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from deconfound.traces.call import Score
 from deconfound.traces.otlp_reader import Otlp
-from tests.support.json_damage import read_all
 from tests.support.otlp_documents import SPAN, TRACE, attribute_list, event_of, logs_document, span_of, spans_document
+from tests.support.trace_records import read_values
 
 CALL = {
     "gen_ai.operation.name": "chat",
@@ -29,7 +29,7 @@ CHAT = spans_document(
 
 
 def scores_of(*values):
-    return read_all(Otlp(), values)[1]
+    return read_values(Otlp(), values)[1]
 
 
 def annotation(**fields):
@@ -71,10 +71,10 @@ def test_scores_are_joined_by_span_then_by_response_then_by_trace(event, target)
 def test_scores_of_tools_and_scores_of_nothing_are_remarked():
     tool = logs_document(event_of(RESULT, THUMB, spanId=TOOL))
     nothing = logs_document(event_of(RESULT, THUMB, spanId="", traceId=""))
-    _, scores, remarks = read_all(Otlp(), [CHAT, tool, nothing])
+    _, scores, remarks = read_values(Otlp(), [CHAT, tool, nothing])
     assert scores == []
-    assert remarks.counts["scores judge a tool or a retrieval, not an answer"] == 1
-    assert remarks.counts["scores do not say what they judge"] == 1
+    assert remarks["scores judge a tool or a retrieval, not an answer"] == 1
+    assert remarks["scores do not say what they judge"] == 1
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_an_evaluator_judges_the_spans_that_it_links_to_and_not_its_parent():
     assert [(one.target, one.target_id, one.author, one.time) for one in found] == [
         ("call", SPAN, "judge", 1790000000.0)
     ]
-    _, scores, remarks = read_all(Otlp(), [CHAT, spans_document(span_of(judged, spanId="0c", parentSpanId=SPAN))])
+    _, scores, remarks = read_values(Otlp(), [CHAT, spans_document(span_of(judged, spanId="0c", parentSpanId=SPAN))])
     assert scores == []
-    assert remarks.counts["evaluations do not say which span they judge"] == 1
+    assert remarks["evaluations do not say which span they judge"] == 1
 
 
 @pytest.mark.parametrize(

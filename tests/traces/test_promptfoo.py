@@ -216,7 +216,7 @@ def test_damaged_results_and_scores_are_counted():
     assert len(calls) == 1
     assert [score.name for score in scores] == ["success"]
     assert remarks == {
-        "scores are neither a number nor text": 2,
+        "scores have no name or no value": 2,
         "results are damaged": 2,
         "documents have no results of promptfoo": 1,
     }

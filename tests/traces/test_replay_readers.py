@@ -14,7 +14,8 @@ from deconfound.traces.inspect_log import InspectLog, eval_records
 from deconfound.traces.lm_eval import LmEval
 from deconfound.traces.promptfoo import Promptfoo
 from deconfound.traces.reader import TOO_DEEP, Record, Remarks
-from tests.support.trace_records import SAMPLES, damaged, from_document, from_lines, read, require_types
+from tests.support.json_damage import damaged, require_valid
+from tests.support.trace_records import SAMPLES, from_document, from_lines, from_values, read
 
 CHAT = [{"role": "user", "content": "Hi"}]
 REPLY = {"id": "c", "model": "m-1", "created": 1, "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}
@@ -102,8 +103,7 @@ def test_a_reader_recognizes_its_own_records_and_no_others(name):
 @pytest.mark.parametrize("name", READERS)
 def test_records_of_other_formats_are_remarked_and_give_nothing(name):
     foreign = [value for owner, values in OWN.items() if owner != name for value in values] + OTHERS
-    records = [Record(value, f"x line {number}", Path("x")) for number, value in enumerate(foreign, 1)]
-    calls, scores, remarks = read(READERS[name], records)
+    calls, scores, remarks = read(READERS[name], from_values(*foreign))
     assert (calls, scores) == ([], [])
     assert sum(remarks.values()) == len(foreign)
 
@@ -122,10 +122,7 @@ def small(value: object) -> object:
 def test_no_damage_breaks_a_reader(name, data):
     values = data.draw(damaged([small(value) for value in OWN[name]]))
     path = SAMPLE_FILES["lm-eval"][1]  # beside a results file
-    records = [Record(value, f"{path.name} line {number}", path) for number, value in enumerate(values, 1)]
-    for value in values:
-        assert READERS[name].recognizes(value) in (True, False)
-    require_types(READERS[name].read(records, Remarks()))
+    require_valid(READERS[name], from_values(*values, path=path))
 
 
 CONTENTS = ("messages", "raw", "input", "arg_0", "conversation_a")

@@ -17,6 +17,8 @@ from deconfound.traces.message_content import MAX_DEPTH, canonical_json
 UNITS_OF_TIME = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds; 1e11 seconds are the year 5138."""
 NANOSECONDS = 1e9
+NUMBERS_AND_TEXT = (int, float, str)
+LISTS = (list, tuple)
 MAX_EXACT = 2.0**53  # a float below it that is a whole number was one when it was written
 
 
@@ -24,10 +26,7 @@ def text_from(value: object) -> str:
     """A name or an id as text: a text, a finite number or a UUID; empty for anything else, such as a truth value."""
     if isinstance(value, str):
         return value
-    if isinstance(value, UUID):
-        return str(value)
-    number = number_from(value)
-    if number is None:
+    if value is None or (number_from(value) is None and not isinstance(value, UUID)):
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < MAX_EXACT:
         return str(int(value))  # tables have whole numbers as floats where a column has gaps
@@ -45,7 +44,7 @@ def first_text(*values: object) -> str:
 
 def number_from(value: object) -> float | None:
     """A finite number, also where it was written as text; none for anything else, such as a truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, NUMBERS_AND_TEXT):
         return None
     try:
         number = float(value)
@@ -86,10 +85,12 @@ def json_from(value: object) -> object:
 
 def mapping_from(value: object) -> Mapping[str, Any]:
     """An object, JSON of one, or a list of its keys and values; empty for anything else."""
+    if isinstance(value, dict):
+        return value
     decoded = json_from(value)
     if isinstance(decoded, Mapping):
         return decoded
-    if not isinstance(decoded, list | tuple):
+    if not isinstance(decoded, LISTS):
         return {}
     return {key: one for key, one in map(_pair, decoded) if key}
 
@@ -97,15 +98,17 @@ def mapping_from(value: object) -> Mapping[str, Any]:
 def _pair(value: object) -> tuple[str, Any]:
     if isinstance(value, Mapping) and "value" in value:
         return text_from(value.get("key")), value["value"]
-    if isinstance(value, list | tuple) and len(value) == 2:
+    if isinstance(value, LISTS) and len(value) == 2:
         return text_from(value[0]), value[1]
     return "", None
 
 
 def list_from(value: object) -> list[Any]:
     """A list, or JSON of one; empty for anything else."""
+    if isinstance(value, list):
+        return value
     decoded = json_from(value)
-    return list(decoded) if isinstance(decoded, list | tuple) else []
+    return list(decoded) if isinstance(decoded, LISTS) else []
 
 
 def objects_from(value: object) -> list[Mapping[str, Any]]:
@@ -128,16 +131,15 @@ def attributes_from(value: object, name: str) -> dict[str, str]:
 
 
 def _attributes(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and depth > 0:
-        for key, inner in value.items():
-            yield from _attributes(inner, f"{name}.{key}", depth - 1)
-    elif isinstance(value, bool):
+    if isinstance(value, bool):
         yield name, "true" if value else "false"
-    elif isinstance(value, Mapping | list | tuple):
-        if value:
-            yield name, canonical_json(value)
     elif text := text_from(value):
         yield name, text
+    elif isinstance(value, Mapping) and depth > 0:
+        for key, inner in value.items():
+            yield from _attributes(inner, f"{name}.{key}", depth - 1)
+    elif isinstance(value, (Mapping, *LISTS)) and value:
+        yield name, canonical_json(value)
 
 
 def tags_from(value: object) -> dict[str, str]:

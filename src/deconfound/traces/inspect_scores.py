@@ -19,7 +19,7 @@ UNCHANGED = "UNCHANGED"
 def scores_of_sample(scores: object, call: Call, remarks: Remarks) -> Iterator[Score]:
     """One score per scorer, or one per key where a scorer gives several values."""
     for scorer, score in mapping_from(scores).items():
-        if not isinstance(score, Mapping):
+        if not scorer or not isinstance(score, Mapping):
             remarks.add("scores are damaged", call.origin)
             continue
         editor = _editor(score)

@@ -170,7 +170,11 @@ def _turn_id(trace: str, messages: tuple[Message, ...]) -> str:
     questions = [message.text for message in messages if message.role == "user"]
     if not (trace and questions):
         return ""
-    return f"{trace} {len(questions)} {blake2b(questions[-1].encode(), digest_size=8).hexdigest()}"
+    return f"{trace} {len(questions)} {_digest(questions[-1])}"
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
 
 
 def _messages(payload: _Payload) -> tuple[Message, ...]:

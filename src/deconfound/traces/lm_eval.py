@@ -173,7 +173,7 @@ def _scores(value: Mapping[str, Any], calls: list[Call], remarks: Remarks) -> It
             return
         judged = found
     for name in list_from(value.get("metrics")):
-        metric = score_from(value.get(name)) if isinstance(name, str) else None
+        metric = score_from(value.get(name)) if isinstance(name, str) and name else None
         if metric is None:
             remarks.add("metrics are not single values", judged.origin)
         else:

@@ -50,10 +50,10 @@ def scores_of_result(
         recorded.append((str(name), one, _author([given for given in assertions if given[0] == name])))
     for name, one, author in recorded:
         number = score_from(one)
-        if number is not None:
+        if number is not None and name:
             yield Score(origin, name, number, author, "call", call_id, time=time)
         elif one is not None:
-            remarks.add("scores are neither a number nor text", origin)
+            remarks.add("scores have no name or no value", origin)
 
 
 def _assertions(components: object, depth: int) -> Iterator[Assertion]:

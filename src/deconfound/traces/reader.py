@@ -46,9 +46,11 @@ def skip_if_too_deep(remarks: Remarks, origin: str) -> Iterator[None]:
 
 def collect(found: Iterable[Call | Score], remarks: Remarks, origin: str) -> list[Call | Score]:
     """All that is found in one record; nothing, and a remark, where the record is nested too deeply."""
-    with skip_if_too_deep(remarks, origin):
+    try:
         return list(found)
-    return []
+    except RecursionError:
+        remarks.add(TOO_DEEP, origin)
+        return []
 
 
 class Reader(Protocol):
