@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -168,7 +169,9 @@ def test_too_few_experiment_rows_end_with_code_4(study_folder, tmp_path, capsys)
     models = experiment["model"].to_pylist()
     other = next(i for i, name in enumerate(models) if name != models[0])
     pq.write_table(experiment.take([0, other]), tmp_path / "experiment.parquet")
-    assert main([*evaluate_command(study_folder), f"--experiment={tmp_path / 'experiment.parquet'}"]) == 4
+    for name in ("log", "replay"):
+        shutil.copy(study_folder / f"{name}.parquet", tmp_path)
+    assert main(evaluate_command(tmp_path)) == 4
     assert "Randomize more contexts" in capsys.readouterr().err
 
 
