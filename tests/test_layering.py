@@ -21,10 +21,10 @@ SOURCE = Path(deconfound.__file__).parent
 RANKS = (
     {"escaping"},
     {"errors", "formatting", "progress", "threads"},
-    {"findings", "file_lock"},
+    {"findings", "system_lock"},
     {"design", "atomic", "array_archive"},
-    {"linalg", "data", "bundle"},
-    {"loading"},
+    {"linalg", "data", "file_lock"},
+    {"loading", "bundle"},
     {"features", "traces"},
     {"reward"},
     {"tune", "value", "metrics"},

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
-from deconfound.file_lock import try_lock
+from deconfound.system_lock import try_lock
 
 TEMPORARY_SUFFIX = ".deconfound-tmp"
 TEMPORARY_NAME = re.compile(rf"\..+\.[0-9a-f]{{16}}{re.escape(TEMPORARY_SUFFIX)}")
@@ -41,7 +41,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
         with ExitStack() as open_files:
             for path, content in contents.items():
                 target = Path(os.path.realpath(path))  # a symbolic link stays one
-                temporary, file = _open_temporary(target)
+                temporary, file = open_temporary(target)
                 staged.append((temporary, target))
                 open_files.enter_context(file)
                 _fill(file, content, path)
@@ -66,10 +66,24 @@ def temporary_path(path: Path) -> Path:
     return path.with_name(f".{name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
 
 
+def open_temporary(target: Path) -> tuple[Path, IO[bytes]]:
+    """A new file beside the target, locked while it is open."""
+    while True:
+        path = temporary_path(target)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with suppress(OSError):  # not every file system has locks; then nothing is ever taken for a leftover
+            # Another process may have taken the file for a leftover before it was locked.
+            if not (try_lock(handle) and path.exists()):
+                os.close(handle)
+                path.unlink(missing_ok=True)
+                continue
+        return path, os.fdopen(handle, "wb", buffering=0)
+
+
 def check_writable(folder: Path) -> None:
     """Raise an ``OSError`` unless a file can be created in the folder, or in the existing folder nearest above it."""
     existing = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-    temporary, file = _open_temporary(existing / "probe")
+    temporary, file = open_temporary(existing / "probe")
     file.close()
     temporary.unlink(missing_ok=True)
 
@@ -90,19 +104,6 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _open_temporary(target: Path) -> tuple[Path, IO[bytes]]:
-    while True:
-        path = temporary_path(target)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with suppress(OSError):  # not every file system has locks; then nothing is ever taken for a leftover
-            # Another process may have taken the file for a leftover before it was locked.
-            if not (try_lock(handle) and path.exists()):
-                os.close(handle)
-                path.unlink(missing_ok=True)
-                continue
-        return path, os.fdopen(handle, "wb", buffering=0)
 
 
 def _fill(file: IO[bytes], content: bytes, path: Path) -> None:

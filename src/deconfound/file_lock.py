@@ -1,21 +1,22 @@
-"""Locks that the system releases when their process ends, even if it is killed."""
+"""Lock files of folders: recognized by their content, and free again when their process ends, even if it is killed."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from deconfound.atomic import open_temporary, remove_leftovers
 from deconfound.errors import UsageError
+from deconfound.system_lock import try_lock
 
 RETRY_SECONDS = 0.02
-CONTENT = re.compile(rb"lock of deconfound, process (\d{1,20})\n")
+CONTENT = re.compile(rb"lock of deconfound, process +(\d+)\n")
 MAX_BYTES = 64  # no lock file is longer
 # A link would lead to a file that is not ours, and a pipe would keep us waiting.
 OPEN_FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -27,26 +28,7 @@ class _Lock:
 
     handle: int
     path: Path
-    is_ours: bool  # False for an empty file that was there before: it stays
-
-
-def try_lock(handle: int) -> bool:
-    """Lock an open file without waiting; False if another process has locked it."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            return False
-    else:
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-    return True
+    is_ours: bool  # False for an empty file that was there before: nobody knows whose it is, so it stays
 
 
 def require_lockable(path: Path) -> None:
@@ -69,24 +51,22 @@ def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, require
     """
     lock = _acquire(path, activity, time.monotonic() + wait_seconds, required=required)
     try:
-        os.ftruncate(lock.handle, 0)
         os.lseek(lock.handle, 0, os.SEEK_SET)
-        os.write(lock.handle, f"lock of deconfound, process {os.getpid()}\n".encode())
+        os.write(lock.handle, _content())
+        remove_leftovers(path.parent)
         yield
     finally:
         _release(lock)
 
 
 def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> _Lock:
-    created = False
     while True:
-        handle, is_new = _open_or_create(path)
-        created = created or is_new
+        handle = _open_or_create(path)
         try:
             content = _read(handle, path)
             locked = _lock(handle, path, required=required)
             if locked and _is_open_file(handle, path):
-                return _Lock(handle, path, created or bool(content))
+                return _Lock(handle, path, is_ours=bool(content))
         except BaseException:
             os.close(handle)
             raise
@@ -109,13 +89,33 @@ def _release(lock: _Lock) -> None:
     os.close(lock.handle)
 
 
-def _open_or_create(path: Path) -> tuple[int, bool]:
-    """An open file, and whether it is new."""
+def _content() -> bytes:
+    """Of equal length for every process, so that one replaces another in place."""
+    return f"lock of deconfound, process {os.getpid():10}\n".encode()
+
+
+def _open_or_create(path: Path) -> int:
     while True:
-        with suppress(FileExistsError):
-            return os.open(path, OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o666), True
-        with suppress(FileNotFoundError):  # deleted since
-            return _open(path), False
+        with suppress(FileNotFoundError):
+            return _open(path)
+        with suppress(FileExistsError):  # another process was faster
+            _create(path)
+
+
+def _create(path: Path) -> None:
+    """Make a new lock file in one step: a kill must not leave an empty one, which nobody would recognize."""
+    temporary, file = open_temporary(path)
+    try:
+        with file:
+            file.write(_content())
+            os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        with path.open("xb") as plain:
+            plain.write(_content())
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _open(path: Path) -> int:

@@ -75,6 +75,13 @@ def test_an_empty_lock_file_is_used_and_stays(tmp_path):
     assert (tmp_path / LOCK).read_bytes() == b""
 
 
+def test_a_lock_needs_no_hard_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
+    with locked_file(tmp_path / LOCK, "save"):
+        assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_lock_of_a_killed_process_is_taken_over_and_deleted(tmp_path):
     with locked_file(tmp_path / LOCK, "save"):
         content = (tmp_path / LOCK).read_bytes()

@@ -216,7 +216,7 @@ def test_a_result_is_saved_where_the_file_system_has_no_locks(saved, monkeypatch
 
 
 def test_temporary_files_of_running_writers_stay(tmp_path):
-    mine, running = tmp_path / "a.tmp", atomic._open_temporary(tmp_path / "a")
+    mine, running = tmp_path / "a.tmp", atomic.open_temporary(tmp_path / "a")
     mine.write_text("mine")
     dead = tmp_path / f".b.0123456789abcdef{TEMPORARY_SUFFIX}"
     dead.write_text("half")
