@@ -47,6 +47,9 @@ def randomization_findings():
     yield open_question("sample ratio", randomization.TooFewDraws(7, by_cluster=True), "A1")
     unknown, certain = randomization.UnknownPropensities, randomization.NotRandomized
     yield open_question("sample ratio", unknown("experiment.csv", ("ant", "bee", "cat")), "A1")
+    contradictory = randomization.ContradictoryPropensities("experiment.csv", ("ant", "bee", "cat"), 2.7)
+    yield Finding("sample ratio", "warn", contradictory, "A1")
+    yield open_question("assignment over time", contradictory, "A1")
     yield Finding("sample ratio", "fail", certain("experiment.csv"), "A1")
     yield open_question("assignment over time", certain("experiment.csv"), "A1")
     yield open_question("assignment over time", randomization.MissingTime("experiment.csv"), "A1")
@@ -55,7 +58,7 @@ def randomization_findings():
 
 def output_findings():
     experiment = replay.OutputDifference("experiment", 0.58, 240, ("bee", "cat"), (0.81, 0.66), 0)
-    log = replay.OutputDifference("log", 0.63, 1, (), (), 0)
+    log = replay.OutputDifference("log", 0.63, 1, (), (), 0, 12)
     support = replay.OutsideSupport(0.31, ("cat",), (0.31,), ("dog",), 8)
     draws = replay.ReplayDraws(91, 1, 271, 6, 2)
     for verdict, p in (("pass", P), ("warn", TINY_P)):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from typing import TYPE_CHECKING
 
 from deconfound.cli.options import (
     EXIT_CODES,
@@ -16,6 +18,10 @@ from deconfound.cli.options import (
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, EvidenceError
+
+if TYPE_CHECKING:
+    from deconfound.data import Study
+    from deconfound.findings import Finding
 
 
 def add_command(commands: Commands) -> None:
@@ -50,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         checked = check(study, seed=arguments.seed, level=arguments.level, target=target, progress=progress)
     finally:
         progress.clear()
-    findings = (*study.findings, *checked)
+    findings = (*study.findings, *checked, *_too_few_rows(study))
     if arguments.json:
         write_result(dump_json(check_document(findings, arguments.level, arguments.seed)))
     else:
@@ -59,3 +65,17 @@ def run(arguments: argparse.Namespace) -> int:
     if any_failed(findings):
         return AssumptionError.exit_code
     return 0 if any_conclusive(findings) else EvidenceError.exit_code
+
+
+def _too_few_rows(study: Study) -> tuple[Finding, ...]:
+    """What `evaluate` would refuse these tables for, if they have next to no randomized rows."""
+    from deconfound.evidence import require_rows
+    from deconfound.findings import Finding, Notice
+    from deconfound.report.check_text import TOO_FEW_ROWS
+
+    counts = Counter(study.experiment.arrow["model"].to_pylist())
+    try:
+        require_rows([counts[name] for name in study.models], study.experiment.source)
+    except EvidenceError as error:
+        return (Finding(TOO_FEW_ROWS, "cannot tell", Notice(str(error))),)
+    return ()

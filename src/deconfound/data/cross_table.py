@@ -38,7 +38,6 @@ from deconfound.formatting import (
 
 MIN_MODELS = 2  # a comparison needs two
 MAX_MODELS = 1_000  # half a million pairs; time and memory grow with the square
-MIN_ROWS = 2  # one row has no variance, so its value would have no standard error
 
 
 def resolve_models(replay: Replay, models: Sequence[str] | None) -> tuple[str, ...]:
@@ -228,14 +227,6 @@ def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
     )
 
 
-def too_few_rows(experiment: Experiment) -> list[Problem]:
-    """An experiment needs at least ``MIN_ROWS`` rows."""
-    if len(experiment) >= MIN_ROWS:
-        return []
-    what = f"the experiment has {pluralize(len(experiment), 'usable row')} and needs at least {MIN_ROWS}"
-    return [Problem(experiment.source, what, "Run the experiment on more contexts, a few dozen per model.")]
-
-
 def unrated_log_findings(rated: Log, unrated: Log | None) -> list[Finding]:
     """Count the rows of the log that nobody rated, by model."""
     if unrated is None:
@@ -274,15 +265,3 @@ def _variant_finding(table: Table, written: Mapping[str, Variant]) -> Finding:
     more = f"; and {len(listed) - MAX_LISTED_NAMES:,} more names" if len(listed) > MAX_LISTED_NAMES else ""
     message = f"{table.source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
     return Finding("models", "warn", Notice(message, "Correct the names in the table if they are the same model."))
-
-
-def underpowered_models(experiment: Experiment, models: Sequence[str]) -> list[Finding]:
-    """Name the models with too few experiment rows for a standard error of their own."""
-    counts = {row["values"]: row["counts"] for row in experiment.arrow["model"].value_counts().to_pylist()}
-    too_few = [name for name in models if counts.get(name, 0) < MIN_ROWS]
-    if not too_few:
-        return []
-    message = f"{experiment.source} has fewer than {MIN_ROWS} rows of {join_names(too_few)}."
-    return [
-        Finding("experiment size", "cannot tell", Notice(message, "Assign these models more often in the experiment."))
-    ]

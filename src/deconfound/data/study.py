@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from deconfound.data import cross_table
+from deconfound.data import cross_table, table_sizes
 from deconfound.data.tables import Experiment, Log, Replay
 from deconfound.errors import DataError, UsageError
 from deconfound.findings import Finding
@@ -100,11 +100,11 @@ class Study:
         elif not complete.all():
             findings.append(cross_table.dropped_finding(experiment, complete))
             experiment = experiment.filter(complete)
-        problems += cross_table.too_few_rows(experiment)
+        problems += table_sizes.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
         findings += cross_table.uncompared_model_findings(log, experiment, names)
-        findings += cross_table.underpowered_models(experiment, names)
+        findings += table_sizes.size_findings(log, experiment, names)
         others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
         return cls(
             log,

@@ -144,6 +144,19 @@ def constant_shares(models: int, model: IntArray, propensity: FloatArray) -> Flo
     return share
 
 
+def contradictory_total(assignment: Assignment, propensity: FloatArray) -> float | None:
+    """The sum of the models' propensities where each has one in all rows and they sum to more than one, else None."""
+    models = len(assignment.names)
+    low, high = np.full(models, np.inf), np.zeros(models)
+    np.minimum.at(low, assignment.model, propensity)
+    np.maximum.at(high, assignment.model, propensity)
+    occurs = high > 0
+    if (high[occurs] - low[occurs] > PROPENSITY_ATOL).any():
+        return None
+    total = float(((low + high) / 2)[occurs].sum())
+    return total if total > 1.0 + PROPENSITY_ATOL * models else None
+
+
 def redraw(probability: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
     """Models (count, n) drawn independently, each row with its own probabilities."""
     uniform = rng.random((count, len(probability)))

@@ -7,11 +7,12 @@ every model in every row. Where only that of the assigned model is declared, and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from deconfound.data import Study
-from deconfound.diagnose.assignment import Assignment, read_assignment
+from deconfound.diagnose.assignment import Assignment, contradictory_total, read_assignment
 from deconfound.diagnose.assignment_tests import predict_assignment, sample_ratio_test, sample_redrawn_rows
 from deconfound.diagnose.multiplicity import PendingFinding
 from deconfound.diagnose.permutation_tests import cosine_basis, time_quantile
@@ -41,6 +42,15 @@ class UnknownPropensities:
 
     source: str
     models: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictoryPropensities:
+    """One propensity for each model in all rows, which together are more than one."""
+
+    source: str
+    models: tuple[str, ...]
+    total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,8 @@ class IdenticalContexts:
     draws: int
 
 
+Untestable: TypeAlias = TooFewDraws | UnknownPropensities | ContradictoryPropensities | NotRandomized
+
 # --- the checks ---
 
 
@@ -102,6 +114,7 @@ def check_randomization(study: Study, seed: int) -> tuple[Finding | PendingFindi
     if untestable is not None:
         # Without randomization there is nothing to test; one failure says so.
         first: Verdict = "fail" if isinstance(untestable, NotRandomized) else "cannot tell"
+        first = "warn" if isinstance(untestable, ContradictoryPropensities) else first
         verdicts: dict[str, Verdict] = {SAMPLE_RATIO: first, OVER_TIME: "cannot tell", BY_CONTEXT: "cannot tell"}
         return tuple(Finding(check, verdict, untestable, "A1") for check, verdict in verdicts.items())
     return (
@@ -111,13 +124,16 @@ def check_randomization(study: Study, seed: int) -> tuple[Finding | PendingFindi
     )
 
 
-def _untestable(study: Study, assignment: Assignment) -> TooFewDraws | UnknownPropensities | NotRandomized | None:
+def _untestable(study: Study, assignment: Assignment) -> Untestable | None:
     """Why no test of A1 is possible, if none is."""
     if assignment.is_certain:
         return NotRandomized(study.experiment.source)
     if len(assignment) < MIN_DRAWS:
         return TooFewDraws(len(assignment), assignment.by_cluster)
     if assignment.probability is None:
+        total = contradictory_total(assignment, study.experiment.arrow["propensity"].to_numpy())
+        if total is not None:
+            return ContradictoryPropensities(study.experiment.source, assignment.names, total)
         return UnknownPropensities(study.experiment.source, assignment.names)
     return None
 

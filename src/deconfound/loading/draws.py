@@ -18,6 +18,7 @@ from deconfound.loading.raw import row_examples
 
 CELL = ("context_id", "model")
 DRAW_KEY = (*CELL, "draw")
+MIN_COPIED_CELLS = 2  # the rows of a single cell may be equal by themselves
 
 
 def number_draws(table: CanonicalTable, problems: list[Problem]) -> CanonicalTable:
@@ -37,7 +38,8 @@ def _without_copies(table: CanonicalTable) -> CanonicalTable:
     information, and as draws they would differ from an experiment's output together. Where only some rows are equal,
     models may have answered the same by chance, and all of them are draws.
     """
-    if np.bincount(_group_codes(table, CELL)).min() < 2:
+    rows_per_cell = np.bincount(_group_codes(table, CELL))
+    if rows_per_cell.min() < 2 or len(rows_per_cell) < MIN_COPIED_CELLS:
         return table
     codes = _group_codes(table, (*CELL, "output") if table.has("output") else CELL)
     counts, copy = np.bincount(codes), occurrence_index(codes) > 0

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -222,11 +223,19 @@ def _check_options(columns: Mapping[str, str], outcome_range: tuple[float, float
 
 
 def _same_file_problems(log: TableLike, experiment: TableLike) -> list[Problem]:
-    paths = [os.path.realpath(source) for source in (log, experiment) if isinstance(source, str | os.PathLike)]
-    if log is not experiment and (len(paths) < 2 or paths[0] != paths[1]):
+    paths = [str(Path(source)) for source in (log, experiment) if isinstance(source, str | os.PathLike)]
+    if log is not experiment and (len(paths) < 2 or not _is_same_file(paths[0], paths[1])):
         return []
     what = "the log and the experiment are the same table"
     return [Problem(source_name(log, "log"), what, "Put the randomized rows into a table of their own.")]
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Whether two paths lead to one file, by a link of any kind; a path to nothing leads nowhere."""
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _read_canonical_tables(

@@ -20,6 +20,7 @@ HEADINGS: dict[Verdict, str] = {
     "pass": "Passed",
 }
 NOTES = "Notes"
+TOO_FEW_ROWS = "too few rows"  # the check of tables that `evaluate` refuses
 ASSUMPTIONS = {
     "A1": "randomization",
     "A2": "replay fidelity",
@@ -35,8 +36,9 @@ def any_failed(findings: Sequence[Finding]) -> bool:
 
 
 def any_conclusive(findings: Sequence[Finding]) -> bool:
-    """Whether at least one assumption could be tested."""
-    return any(finding.assumption and finding.verdict != "cannot tell" for finding in findings)
+    """Whether at least one assumption could be tested, on rows enough to compare models."""
+    tested = any(finding.assumption and finding.verdict != "cannot tell" for finding in findings)
+    return tested and not any(finding.check == TOO_FEW_ROWS for finding in findings)
 
 
 def failure_sentence(findings: Sequence[Finding]) -> str:
@@ -99,6 +101,9 @@ def check_document(findings: Sequence[Finding], level: float, seed: int) -> dict
 def _conclusion(findings: Sequence[Finding]) -> str:
     if any_failed(findings):
         return failure_sentence(findings)
+    too_few = [finding.message for finding in findings if finding.check == TOO_FEW_ROWS]
+    if too_few:
+        return f"Too few rows. {too_few[0]}"
     if not any_conclusive(findings):
         return "No assumption could be tested."
     if any(finding.verdict == "warn" for finding in findings):

@@ -29,6 +29,18 @@ def _unknown_propensities(details: randomization.UnknownPropensities, _finding: 
     )
 
 
+def _contradictory_propensities(details: randomization.ContradictoryPropensities, finding: Finding) -> tuple[str, str]:
+    if finding.verdict == "cannot tell":
+        return "With these propensities this cannot be tested.", ""
+    return (
+        f"{details.source}: each model has one propensity in all rows, and those of {join_names(details.models)} sum "
+        f"to {details.total:.3g}. Probabilities of models of which one is drawn sum to at most 1, so these are not the "
+        "ones that the models were drawn with, and values weighted by them are biased.",
+        "Write the probability with which each row's model was drawn, or leave the column out if all were equally "
+        "likely.",
+    )
+
+
 def _not_randomized(details: randomization.NotRandomized, finding: Finding) -> tuple[str, str]:
     if finding.verdict == "cannot tell":
         return "Without randomization this cannot be tested.", ""
@@ -93,6 +105,7 @@ def _identical_contexts(_details: randomization.IdenticalContexts, _finding: Fin
 WORDINGS: Wordings = {
     randomization.TooFewDraws: _too_few_draws,
     randomization.UnknownPropensities: _unknown_propensities,
+    randomization.ContradictoryPropensities: _contradictory_propensities,
     randomization.NotRandomized: _not_randomized,
     randomization.SampleRatio: _sample_ratio,
     randomization.MissingTime: _missing_time,
