@@ -128,7 +128,7 @@ def test_a_model_is_excluded_from_the_best_set_at_guptas_distance(k: int) -> Non
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), level=st.sampled_from([0.01, 0.3, 0.9, 0.999]))
+@given(seed=st.integers(0, 10_000), level=st.sampled_from([0.5, 0.6, 0.9, 0.9999]))
 def test_a_best_set_is_never_empty_and_contains_the_highest_estimate(seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(5, 3)) * 0.02  # singular on purpose

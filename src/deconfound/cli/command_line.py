@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from traceback import extract_tb
 from typing import NoReturn
@@ -17,12 +19,14 @@ from deconfound.cli.streams import prepare_streams
 from deconfound.cli.terminal import write_message
 from deconfound.errors import DataError, DeconfoundError, UsageError, first_problems
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import wrap
+from deconfound.formatting import ELLIPSIS, wrap
 
 OUT_OF_MEMORY = (
     "the memory of this computer is not enough for these tables. Use fewer rows of the log, fewer replayed contexts, "
     "or fewer models with --models."
 )
+NEGATIVE_WITH_EXPONENT = re.compile(r"-(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
+MAX_MESSAGE_CHARACTERS = 300  # of Python's parser, which repeats what it was given in full
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -32,7 +36,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage and exiting."""
-        raise UsageError(f"{escape_line(message)}. See {self.prog} --help.")
+        shown = message if len(message) <= MAX_MESSAGE_CHARACTERS else message[:MAX_MESSAGE_CHARACTERS] + ELLIPSIS
+        raise UsageError(f"{escape_line(shown)}. See {self.prog} --help.")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -98,9 +103,14 @@ def build_parser() -> argparse.ArgumentParser:
 def _run_command(arguments: Sequence[str]) -> int:
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
-    parsed = build_parser().parse_args(arguments)
+    parsed = build_parser().parse_args(list(map(_without_exponent, arguments)))
     code: int = parsed.run(parsed)
     return code
+
+
+def _without_exponent(word: str) -> str:
+    """A negative number such as -1e6 in decimals: Python's parser would take it for an option."""
+    return f"{Decimal(word):f}" if NEGATIVE_WITH_EXPONENT.fullmatch(word) else word
 
 
 def _print_error(*problems: str) -> None:
