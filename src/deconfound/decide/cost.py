@@ -38,8 +38,8 @@ def costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
     extreme = [name for name, amount in cost.items() if not abs(amount) <= MAX_COST]
     if extreme:
         raise UsageError(
-            f"cost (--cost) of {join_names(extreme)}: a cost is a finite number from {-MAX_COST:,.0f} to {MAX_COST:,.0f}, in "
-            "units of the outcome."
+            f"cost (--cost) of {join_names(extreme)}: a cost is a finite number from {-MAX_COST:,.0f} to "
+            f"{MAX_COST:,.0f}, in units of the outcome."
         )
     low, high = study.outcome_range
     return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)

@@ -99,7 +99,7 @@ def canonicalize(
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = (*column_findings(raw.source, mapping), *_empty_output_findings(raw, arrow))
+    findings = (*raw.findings, *column_findings(raw.source, mapping), *_empty_output_findings(raw, arrow))
     return CanonicalTable(arrow, raw.source, mapping.unused, findings, raw.row_numbers)
 
 
