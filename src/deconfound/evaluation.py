@@ -81,12 +81,12 @@ class EvaluationOptions:
             raise UsageError(f"method must be one of {', '.join(get_args(Method))}, not {self.method!r}.")
         if self.surface_share is not None and not 0.0 <= self.surface_share <= 1.0:
             raise UsageError(
-                f"surface_share must lie between 0 (text only) and 1 (statistics only), not {self.surface_share!r}."
+                f"surface_share (--surface-share) must lie between 0 (text only) and 1, not {self.surface_share!r}."
             )
         if not isinstance(self.features, FeatureSpec):
             raise UsageError(f"features must be a FeatureSpec, not {self.features!r}.")
         if self.refits != int(self.refits) or self.refits < MIN_REFITS:
-            raise UsageError(f"refits must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
+            raise UsageError(f"refits (--refits) must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
         if self.extra_contexts and self.target is not None:
             raise UsageError(
                 "extra_contexts (--extra-contexts) and target (--target) name two populations; give one of them."

@@ -128,13 +128,13 @@ def test_a_model_is_excluded_from_the_best_set_at_guptas_distance(k: int) -> Non
 
 
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), level=st.sampled_from([0.01, 0.3, 0.9, 0.999]))
+@given(seed=st.integers(0, 10_000), level=st.sampled_from([0.5, 0.6, 0.9, 0.9999]))
 def test_a_best_set_is_never_empty_and_contains_the_highest_estimate(seed: int, level: float) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(5, 3)) * 0.02  # singular on purpose
     values = Values(MODELS[:5], rng.random(5), root @ root.T, "by hand")
     assert values.ranking()[0] in values.best_set(level)
-    assert set(values.best_set(0.3)) <= set(values.best_set(0.999))
+    assert set(values.best_set(0.5)) <= set(values.best_set(0.999))
 
 
 def test_common_noise_cancels_in_the_best_set() -> None:

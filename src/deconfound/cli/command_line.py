@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from traceback import extract_tb
 
@@ -25,6 +27,7 @@ OUT_OF_MEMORY = (
     "the memory of this computer is not enough for these tables. Use fewer rows of the log, fewer replayed contexts, "
     "or fewer models with --models."
 )
+NEGATIVE_WITH_EXPONENT = re.compile(r"-(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -92,9 +95,14 @@ def _run_command(arguments: Sequence[str]) -> int:
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
     parser = build_parser()
-    parsed = parser.parse_args(with_study_file(arguments, parser))
+    parsed = parser.parse_args(list(map(_without_exponent, with_study_file(arguments, parser))))
     code: int = parsed.run(parsed)
     return code
+
+
+def _without_exponent(word: str) -> str:
+    """A negative number such as -1e6 in decimals: Python's parser would take it for an option."""
+    return f"{Decimal(word):f}" if NEGATIVE_WITH_EXPONENT.fullmatch(word) else word
 
 
 def _print_error(*problems: str) -> None:

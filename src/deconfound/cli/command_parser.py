@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_line
-from deconfound.formatting import similar_name
+from deconfound.formatting import ELLIPSIS, similar_name
 
+MAX_MESSAGE_CHARACTERS = 300  # of Python's parser, which repeats what it was given in full
 GIVEN = "given_options"  # attribute of the parsed arguments
 
 
@@ -47,7 +48,8 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage and exiting."""
         end = "" if message.endswith("?") else "."
-        raise UsageError(f"{escape_line(message)}{end} See {self.prog} --help.")
+        shown = message if len(message) <= MAX_MESSAGE_CHARACTERS else message[:MAX_MESSAGE_CHARACTERS] + ELLIPSIS
+        raise UsageError(f"{escape_line(shown)}{end} See {self.prog} --help.")
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads for other kinds of namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import quote
+from deconfound.formatting import join_names, quote
 
 if TYPE_CHECKING:
     from deconfound.data import Study
@@ -161,7 +162,15 @@ def parse_outcome_range(bounds: Sequence[float] | None) -> tuple[float, float] |
 
 def parse_models(names: str | None) -> list[str] | None:
     """Model names, from --models."""
-    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
+    if names is None:
+        return None
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    twice = sorted(name for name, count in Counter(chosen).items() if count > 1)
+    if twice:
+        raise UsageError(f"--models: {join_names(twice)} is named twice. Name each model once.")
+    if not chosen:
+        raise UsageError("--models names no model. Give at least two names, separated by commas.")
+    return chosen
 
 
 def parse_families(name: str) -> Sequence[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 IMAGES: dict[str, ImageFormat] = {".svg": "svg", ".png": "png"}
 JSON = ".json"
 ASSUMPTIONS = ("outcome_sd", "reward_r2", "model_sd")
+MAX_DIGITS = 18  # of --models; Python converts no more than some thousands
 MODEL_SD = 0.1  # as ``plan.inputs.DEFAULT_BETWEEN_MODEL_SD``, which is too heavy to import for a help text
 
 
@@ -178,6 +179,8 @@ def _assumed_inputs(arguments: argparse.Namespace) -> AssumedInputs:
         raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --outcome-sd S.")
     if not arguments.models.strip().isdecimal():
         raise UsageError(f"Without files --models is the number of models, not {quote(arguments.models)}.")
+    if len(arguments.models.strip()) > MAX_DIGITS:
+        raise UsageError("--models must be at most 1,000, not a number of more than 18 digits.")
     model_sd = MODEL_SD if arguments.model_sd is None else arguments.model_sd
     return AssumedInputs(int(arguments.models), arguments.outcome_sd, arguments.reward_r2 or 0.0, model_sd)
 

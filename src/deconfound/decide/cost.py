@@ -11,6 +11,8 @@ from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import did_you_mean, join_names, quote
 
+MAX_COST = 1e6  # in units of the outcome; more than any outcome can be worth
+
 
 def cost_vector(models: Sequence[str], cost: FloatArray | None) -> FloatArray:
     """Cost of each model in outcome units (k,); zero unless given."""
@@ -32,6 +34,12 @@ def costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
     if missing:
         raise UsageError(
             f"cost (--cost): none is given for {join_names(missing)}. Every model needs one; 0 if it is free."
+        )
+    extreme = [name for name, amount in cost.items() if not abs(amount) <= MAX_COST]
+    if extreme:
+        raise UsageError(
+            f"cost (--cost) of {join_names(extreme)}: a cost is a finite number from {-MAX_COST:,.0f} to "
+            f"{MAX_COST:,.0f}, in units of the outcome."
         )
     low, high = study.outcome_range
     return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)

@@ -22,6 +22,7 @@ from deconfound.loading.convert import (
     refuse_infinite,
     to_finite_floats,
     to_floats,
+    to_moderate_floats,
     to_strings,
     to_times,
 )
@@ -103,11 +104,11 @@ def canonicalize(
         if name.startswith(("label_", "feature_")):
             kind = name.partition("_")[0]
             fix = f"Fill it in, or leave the column out: a {kind} needs a number in every row."
-            converted[name] = pa.chunked_array([to_finite_floats(columns[name], problems, fix)])
+            converted[name] = pa.chunked_array([to_moderate_floats(columns[name], problems, fix)])
     if not texts_valid:
         return None
     arrow = pa.table(converted)
-    findings = [*column_findings(raw.source, mapping), *findings, *_empty_output_findings(raw, arrow)]
+    findings = [*raw.findings, *column_findings(raw.source, mapping), *findings, *_empty_output_findings(raw, arrow)]
     return CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
 
 

@@ -22,6 +22,7 @@ MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
 INFINITE_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 BOOLEAN_WORDS = {"true": "1", "false": "0"}
 MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
+MAX_MAGNITUDE = 1e100
 SECONDS_PER_MICROSECOND = 1e-6
 
 TIME_FIX = "Write ISO times such as 2026-05-01T13:00:00Z, or numbers, in every row, or leave the column out."
@@ -58,6 +59,16 @@ def to_finite_floats(column: Column, problems: list[Problem], fix: str) -> Float
     if missing.any() and len(problems) == before:
         problems.append(column.row_problem(missing, "has no value", fix, show_value=False))
     refuse_infinite(column, values, problems)
+    return values
+
+
+def to_moderate_floats(column: Column, problems: list[Problem], fix: str) -> Floats:
+    """Read finite numbers whose squares are finite, too: features and labels are standardized."""
+    values = to_finite_floats(column, problems, fix)
+    huge = np.isfinite(values) & (np.abs(values) > MAX_MAGNITUDE)
+    if huge.any():
+        fix = f"Write numbers between {-MAX_MAGNITUDE:g} and {MAX_MAGNITUDE:g}: divide the column by a constant."
+        problems.append(column.row_problem(huge, "is too large", fix))
     return values
 
 

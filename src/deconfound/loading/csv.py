@@ -18,6 +18,7 @@ from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_positions, file_error
 from deconfound.loading.input_limit import require_columns
+from deconfound.loading.merged_rows import merged_row_findings
 from deconfound.loading.raw import RawTable, row_examples
 
 DELIMITERS = ",;\t|"
@@ -40,7 +41,8 @@ def read_csv(data: bytes, source: str) -> RawTable:
     if table is None:
         raise _shape_error(file, source)
     _refuse_other_names(table.column_names, file.names, source)
-    return RawTable(table, source, RowNumbers())
+    findings = merged_row_findings(table, delimiter, source) if b'"' in data else ()
+    return RawTable(table, source, RowNumbers(), findings)
 
 
 @dataclass(frozen=True, slots=True)

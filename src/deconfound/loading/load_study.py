@@ -38,6 +38,7 @@ from deconfound.loading.draws import number_draws
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import TableLike, read_table, source_name
 
+MIN_RANGE, MAX_RANGE_END = 1e-9, 1e12  # of --outcome-range; beyond them outcomes lose their digits
 TableType = TypeVar("TableType", Log, Experiment, Replay)
 
 
@@ -220,6 +221,11 @@ def _check_options(columns: Mapping[str, str], outcome_range: tuple[float, float
     low, high = outcome_range
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError(f"--outcome-range {low:g} {high:g}: give two finite numbers, the lower one first.")
+    if high - low < MIN_RANGE or max(abs(low), abs(high)) > MAX_RANGE_END:
+        raise UsageError(
+            f"--outcome-range {low:g} {high:g}: the ends must be at least {MIN_RANGE:g} apart and lie between "
+            f"{-MAX_RANGE_END:g} and {MAX_RANGE_END:g}."
+        )
 
 
 def _same_file_problems(log: TableLike, experiment: TableLike) -> list[Problem]:
@@ -234,7 +240,7 @@ def _is_same_file(one: str, other: str) -> bool:
     """Whether two paths lead to one file, by a link of any kind; a path to nothing leads nowhere."""
     try:
         return Path(one).samefile(other)
-    except (OSError, ValueError):
+    except OSError:
         return os.path.realpath(one) == os.path.realpath(other)
 
 

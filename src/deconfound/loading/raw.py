@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from deconfound.data import Mask, RowNumbers
 from deconfound.errors import Problem
+from deconfound.findings import Finding
 from deconfound.formatting import pluralize, quote, shorten
 
 MAX_EXAMPLES = 3  # rows and values listed in one message
@@ -25,6 +26,7 @@ class RawTable:
     arrow: pa.Table
     source: str
     row_numbers: RowNumbers
+    findings: tuple[Finding, ...] = ()
 
     def column(self, name: str) -> Column:
         """One column, with what is needed to name the place of its values."""

@@ -29,6 +29,7 @@ from deconfound.reward import Family
 from deconfound.value.multiple_comparisons import check_level
 
 ROWS_PER_MODEL = (5, 10, 20, 50, 100, 200, 500, 1000)  # in the table
+MAX_EXTRA_CONTEXTS = 1_000_000_000
 ALLOCATIONS = ("equal", "optimal")
 Allocation: TypeAlias = Literal["equal", "optimal"]
 
@@ -162,8 +163,9 @@ def plan(
     fitted to a pilot, ``auto`` unless given.
     """
     check_level(level)
-    if extra_contexts < 0:
-        raise UsageError(f"--extra-contexts must be at least 0, not {extra_contexts}.")
+    if not 0 <= extra_contexts <= MAX_EXTRA_CONTEXTS:
+        given = f"{extra_contexts}" if abs(extra_contexts) < 10**18 else "a number of more than 18 digits"
+        raise UsageError(f"--extra-contexts must be from 0 to {MAX_EXTRA_CONTEXTS:,}, not {given}.")
     if not 0.0 <= tolerance < 1.0:
         raise UsageError(f"--regret must lie between 0 and 1, not {tolerance:g}.")
     check_seed(seed)

@@ -33,8 +33,8 @@ def _output_difference(details: replay.OutputDifference, finding: Finding) -> tu
     return (
         f"{observation} Logged outputs then depend on more than context and model (user memory, personal settings, "
         "another model version); that can confound output and outcome.",
-        "Put what the system knew into the context, or use only log rows of fresh sessions. If only the version "
-        "differs, the reward can still be learned from the log.",
+        f"{remove}Put what the system knew into the context, or use only log rows of fresh sessions. If only the "
+        "version differs, the reward can still be learned from the log.",
     )
 
 

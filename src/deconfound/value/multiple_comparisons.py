@@ -23,10 +23,14 @@ MAX_T_SEED = 20_240_229  # one fixed sample, so that equal inputs give equal int
 MAX_SIMULATED_MODELS = 100  # more models get the bounds of Sidak and Bonferroni, which need no simulation
 
 
+MIN_LEVEL, MAX_LEVEL = 0.5, 0.9999
+
+
 def check_level(level: float) -> None:
-    """Refuse a level that is not a probability, such as 95."""
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"level (--level) must lie strictly between 0 and 1, such as 0.95, not {level:g}.")
+    """Refuse a level that is not a probability, such as 95, or so extreme that no interval says anything."""
+    if not MIN_LEVEL <= level <= MAX_LEVEL:
+        limits = f"between {MIN_LEVEL} and {MAX_LEVEL}"
+        raise UsageError(f"level (--level) must lie {limits}, such as 0.95, not {level!r}.")
 
 
 def two_sided_z(level: float) -> float:
