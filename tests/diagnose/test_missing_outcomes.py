@@ -115,3 +115,19 @@ def test_row_order_does_not_matter():
     again = dc.Study.from_tables(study.log, dc.Experiment(both, "experiment"), study.replay)
     one, other = findings_of(study), findings_of(again)
     assert [each.p_value for each in one.values()] == [each.p_value for each in other.values()]
+
+
+def test_a_model_that_nobody_rated_is_counted():
+    """It is not compared, and occurs only in rows without an outcome."""
+    demo = small_demo()
+    rows = demo.experiment.slice(0, 8)
+    other = rows.set_column(rows.column_names.index("model"), "model", pa.array(["newcomer"] * 8))
+    other = with_lost_outcomes(other, lambda _row: True)
+    study = load_demo(demo, experiment=pa.concat_tables([demo.experiment, other]), models=study_models(demo))
+    assert study.uncompared_models == ("newcomer",)
+    details = findings_of(study)[BY_MODEL].details
+    assert dict(zip(details.models, details.missing, strict=True))["newcomer"] == 8
+
+
+def study_models(demo):
+    return sorted(set(demo.replay["model"].to_pylist()))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from deconfound.data import cross_table, table_sizes
 from deconfound.data.tables import Experiment, Log, Replay
-from deconfound.errors import DataError, UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding
 from deconfound.formatting import quote
 
@@ -80,20 +80,14 @@ class Study:
         if incomplete not in ("error", "drop"):
             raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}.')
         names = cross_table.resolve_models(replay, models)
+        tables = (log, experiment, replay)
+        findings = [*log.findings, *experiment.findings, *replay.findings, *cross_table.text_findings(tables)]
+        problems = _mismatches(tables, names, models)
+        if cross_table.missing_text_columns(tables):
+            log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
+        all_names = log.unique_values("model") | experiment.unique_values("model")
         log, unrated_log = split_unrated(log)
         experiment, unrated_experiment = split_unrated(experiment)
-        tables = (log, experiment, replay)
-        problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
-        findings = [*log.findings, *experiment.findings, *replay.findings, *cross_table.text_findings(tables)]
-        findings += cross_table.unrated_log_findings(log, unrated_log)
-        if cross_table.missing_text_columns(tables):
-            problems += cross_table.text_problems(tables)
-            log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
-            unrated_log = None if unrated_log is None else unrated_log.drop_text()
-            unrated_experiment = None if unrated_experiment is None else unrated_experiment.drop_text()
-        problems += cross_table.too_few_models(replay, names)
-        problems += cross_table.models_without_replay(experiment, replay, names) if models is None else []
-        problems += cross_table.impossible_assignments(experiment, names)
         complete = cross_table.rows_with_full_replay(experiment, replay, names)
         if not complete.all() and incomplete == "error":
             problems.append(cross_table.incomplete_problem(experiment, replay, names, complete))
@@ -103,15 +97,15 @@ class Study:
         problems += table_sizes.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
+        findings += cross_table.unrated_log_findings(log, unrated_log)
         findings += cross_table.uncompared_model_findings(log, experiment, names)
         findings += table_sizes.size_findings(log, experiment, names)
-        others = sorted((log.unique_values("model") | experiment.unique_values("model")).difference(names))
         return cls(
             log,
             experiment,
             replay.for_models(names),
             names,
-            tuple(others),
+            tuple(sorted(all_names.difference(names))),
             tuple(findings),
             outcome_range,
             unrated_log,
@@ -131,6 +125,19 @@ class Study:
             unrated_log=None if self.unrated_log is None else self.unrated_log.in_content_order(),
             unrated_experiment=None if self.unrated_experiment is None else self.unrated_experiment.in_content_order(),
         )
+
+
+def _mismatches(
+    tables: tuple[Log, Experiment, Replay], names: tuple[str, ...], requested: Sequence[str] | None
+) -> list[Problem]:
+    """What does not fit together, whether rows have an outcome or not."""
+    _, experiment, replay = tables
+    problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
+    if cross_table.missing_text_columns(tables):
+        problems += cross_table.text_problems(tables)
+    problems += cross_table.too_few_models(replay, names)
+    problems += cross_table.models_without_replay(experiment, replay, names) if requested is None else []
+    return [*problems, *cross_table.impossible_assignments(experiment, names)]
 
 
 def split_unrated(table: RatedTable) -> tuple[RatedTable, RatedTable | None]:
