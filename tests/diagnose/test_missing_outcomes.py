@@ -131,3 +131,20 @@ def test_a_model_that_nobody_rated_is_counted():
 
 def study_models(demo):
     return sorted(set(demo.replay["model"].to_pylist()))
+
+
+def test_without_any_statistic_of_outputs_they_are_not_compared():
+    demo = small_demo()
+    study = load_demo(demo, experiment=with_lost_outcomes(demo.experiment, lambda row: row["outcome"] < 0.4))
+    arrays = StudyArrays.from_study(study.in_content_order(), FeatureSpec(surface=False))
+    found = {each.check: each for each in judge(check_missing_outcomes(study.in_content_order(), arrays, 0), 0.95)}
+    assert found[BY_OUTPUT].verdict == "cannot tell"
+
+
+def test_the_summary_says_what_bounds_are_about():
+    demo = small_demo()
+    study = load_demo(demo, experiment=with_lost_outcomes(demo.experiment, lambda row: row["outcome"] < 0.4))
+    cost = dict.fromkeys(study_models(demo), 0.01)
+    options = dc.EvaluationOptions(refits=2, cost=cost, target=demo.experiment.select(["context"]))
+    text = " ".join(dc.evaluate(study, "exp-only", options=options).summary().split())
+    assert "whatever the missing outcomes are, for the contexts of the experiment, before cost:" in text

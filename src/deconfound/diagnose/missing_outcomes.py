@@ -113,11 +113,14 @@ def _check_by_output(study: Study, unrated: Experiment, arrays: StudyArrays, see
     """
     rows = RandomizedRows.from_study(study, unrated, arrays)
     missing = int(rows.is_missing.sum())
+    too_few = Finding(BY_OUTPUT, "cannot tell", TooFewMissing(len(rows.outcome), missing), "A1")
+    if missing < MIN_MISSING or not rows.deviations.shape[1]:
+        return too_few
     columns = center_within(rows.deviations, rows.model)
     length = np.sqrt((columns**2).sum(axis=0))
     varies = length > CONSTANT_RTOL * np.sqrt((rows.statistics**2).sum(axis=0) + 1.0)
-    if missing < MIN_MISSING or not varies.any():
-        return Finding(BY_OUTPUT, "cannot tell", TooFewMissing(len(rows.outcome), missing), "A1")
+    if not varies.any():
+        return too_few
     values = _associations(columns[:, varies] / length[varies], rows, np.random.default_rng(seed))
     largest = np.abs(values).max(axis=1)
     p = float((largest >= largest[0] * (1.0 - TIE_RTOL)).mean())

@@ -10,7 +10,7 @@ from deconfound.features.surface import SURFACE_STATISTICS
 from deconfound.findings import Finding
 from deconfound.formatting import format_percent, join_noted_names, pluralize
 from deconfound.report.scale import Scale
-from deconfound.report.wording import MORE_ROWS, Wordings, format_p_value
+from deconfound.report.wording import Wordings, format_p_value
 from deconfound.result import Result
 from deconfound.value.unrated_rows import MissingOutcomes
 
@@ -59,7 +59,11 @@ def _by_output(details: missing_outcomes.MissingByOutput, finding: Finding) -> t
 
 def _too_few_missing(details: missing_outcomes.TooFewMissing, _finding: Finding) -> tuple[str, str]:
     rows = pluralize(details.rows, "randomized row")
-    return f"{details.missing:,} of {rows} have no outcome: too few to compare their outputs.", MORE_ROWS
+    return (
+        f"{details.missing:,} of {rows} have no outcome: too few, or too little known about their outputs, to compare "
+        "them with the others.",
+        "",
+    )
 
 
 def _log_rates(details: missing_outcomes.LogRates, finding: Finding) -> tuple[str, str]:
@@ -93,20 +97,22 @@ def missing_outcome_lines(result: Result) -> list[str]:
     scale, level = Scale.from_range(result.outcome_range), format_percent(result.level)
     share = format_percent(sum(missing.missing) / sum(missing.rows), 1)
     lines = [f"{share} of the randomized rows have no outcome. The values above use the rows that have one."]
-    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are:")
+    about = "" if result.population.kind == "experiment" else ", for the contexts of the experiment"
+    cost = "" if result.values.cost is None else ", before cost"
+    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are{about}{cost}:")
     bounds = missing.bounds(result.level)
     for i, name in enumerate(missing.models):
         counts = f"{missing.missing[i]:,} of {missing.rows[i]:,} missing"
         lines.append(f"- {escape_name(name)}: {scale.interval(*map(float, bounds[i]))} ({counts})")
-    return [*lines, *_weighted_lines(missing, scale, result.level)]
+    return [*lines, *_weighted_lines(missing, scale, result.level, cost)]
 
 
-def _weighted_lines(missing: MissingOutcomes, scale: Scale, level: float) -> list[str]:
+def _weighted_lines(missing: MissingOutcomes, scale: Scale, level: float, cost: str) -> list[str]:
     if missing.weighted is None:
         return ["Too few outcomes are missing to weight the others in their place."]
     lines = [
         "Weighted values are right if a missing outcome does not depend on what it would have been, given model, "
-        f"context and output ({format_percent(level)} intervals):"
+        f"context and output ({format_percent(level)} intervals{cost}):"
     ]
     interval = missing.weighted.interval(level)
     for i, name in enumerate(missing.models):
