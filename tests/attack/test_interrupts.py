@@ -41,6 +41,14 @@ except BaseException:
 """
 
 
+@pytest.fixture(autouse=True)
+def listening_to_interrupts():
+    """A process that was started in the background ignores interrupts, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press(_: object = None) -> None:
     signal.raise_signal(signal.SIGINT)
 
