@@ -43,8 +43,9 @@ def test_calls_before_the_exposure_are_ordinary_use():
 
 
 def test_units_with_two_variants_are_left_out_and_counted():
-    rows = experiment([call("u4", "ant"), call("u1", "ant"), call("u2", "bee")])
-    assert rows.randomized.tolist() == [False, True, True]
+    rows = experiment([call("u4", "ant"), call("u4", "bee"), call("u1", "ant"), call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, False, True, True]
+    assert not rows.reasons
     assert rows.switched_units == 1
 
 

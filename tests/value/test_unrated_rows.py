@@ -12,7 +12,8 @@ from benchmarks.missing_outcomes import MODELS, SCENARIOS, make_study, measure, 
 from deconfound.features import FeatureSpec
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.value.unrated_rows import bound_values, rating_weights
+from deconfound.value import ScoredExperiment, tuned_doubly_robust
+from deconfound.value.unrated_rows import bound_values, estimate_missing_outcomes, rating_weights
 
 
 def randomized(scenario, seed):
@@ -93,3 +94,16 @@ def test_bounds_hold_and_rated_rows_alone_do_not_where_successes_are_lost():
     measures = [measure(SCENARIOS["by model and outcome"], truth, 700 + i) for i in range(60)]
     assert np.sum([one.bounds for one in measures], axis=0).min() >= 52
     assert np.sum([one.complete_cases for one in measures], axis=0).min() <= 48
+
+
+def test_weighted_values_use_the_weights():
+    """Outputs with a high statistic are liked and rarely rated: rated rows alone give too low a value."""
+    rows = randomized("by output", 6)
+    rated = ~rows.is_missing
+    zeros = np.zeros((int(rated.sum()), len(MODELS)))
+    data = ScoredExperiment.from_arrays(MODELS, zeros, zeros[:, 0], rows.model[rated], rows.outcome[rated])
+    missing = estimate_missing_outcomes(MODELS, rows, data, 0)
+    weights = rating_weights(rows, 0)
+    expected = tuned_doubly_robust(replace(data, weight=weights.weight)).estimate
+    np.testing.assert_array_equal(missing.weighted.estimate, expected)
+    assert (missing.weighted.estimate - tuned_doubly_robust(data).estimate).mean() > 0.005

@@ -28,10 +28,11 @@ from deconfound.diagnose.permutation_tests import (
     permute_within,
     sample_clusters,
 )
-from deconfound.diagnose.thresholds import MIN_DRAWS, MIN_MISSING, RESAMPLES
+from deconfound.diagnose.thresholds import MIN_DRAWS, RESAMPLES
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import Finding
+from deconfound.value.unrated_rows import MIN_MISSING
 
 BY_MODEL, BY_OUTPUT, LOG_RATES = "missing outcomes", "missing outcomes by output", "rating rates in the log"
 INDICATOR_PENALTY = 1e-3  # of n: a single column needs next to none

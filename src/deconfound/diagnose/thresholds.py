@@ -27,8 +27,6 @@ MIN_DRAWS = 10  # assignments below which no pattern could be significant
 CLUSTER_DRAW_P = 0.01  # of models repeating within clusters: strict, since below it only one row per cluster is used
 PROPENSITY_ATOL = 0.005  # declared propensities closer than this are equal, up to printed decimals
 
-MIN_MISSING = 5  # rows without an outcome, and with one, below which no pattern among them could be significant
-
 # --- A2 and A4: outputs ---
 
 MIN_STRATA = 8  # cells, or rows of either group in a single stratum, below which two groups are not compared

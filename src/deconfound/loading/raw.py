@@ -32,6 +32,10 @@ class RawTable:
         """One column, with what is needed to name the place of its values."""
         return Column(name, self.arrow[name], self.source, self.row_numbers)
 
+    def texts(self, name: str) -> list[str]:
+        """One column as text without surrounding space; a missing value is empty."""
+        return ["" if value is None else str(value).strip() for value in map(python_value, self.arrow[name])]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:

@@ -10,7 +10,7 @@ import json
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, quote, shell_argument
@@ -79,7 +79,7 @@ def read_exposures(source: TableLike, experiment: str | None = None) -> Exposure
     rows = _rows_of_experiment(raw, _find(columns, EXPERIMENT_NAMES), experiment)
     times = _times(raw, _find(columns, TIME_NAMES))
     propensities = _propensities(raw, columns, variant)
-    units, variants = (_texts(raw, column) for column in (unit, variant))
+    units, variants = (raw.texts(column) for column in (unit, variant))
     exposures = (Exposure(units[i], variants[i], times[i], propensities[i]) for i in rows if units[i] and variants[i])
     return ExposureTable(name, tuple(exposures))
 
@@ -90,7 +90,6 @@ class ExposureJoin:
 
     exposure: list[Exposure | None]
     switched_units: int  # units that saw two variants
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 def join_exposures(calls: Sequence[CallSummary], table: ExposureTable) -> ExposureJoin:
@@ -146,7 +145,7 @@ def _require(columns: Mapping[str, str], names: Sequence[str], raw: RawTable) ->
 def _rows_of_experiment(raw: RawTable, column: str | None, requested: str | None) -> list[int]:
     if column is None:
         return list(range(raw.arrow.num_rows))
-    names = _texts(raw, column)
+    names = raw.texts(column)
     different = sorted(set(names))
     if requested is None and len(different) > 1:
         raise UsageError(
@@ -155,10 +154,6 @@ def _rows_of_experiment(raw: RawTable, column: str | None, requested: str | None
     if requested is not None and requested not in different:
         raise UsageError(f"{raw.source} has no experiment {quote(requested)}; it has {join_names(different)}.")
     return [row for row, name in enumerate(names) if requested is None or name == requested]
-
-
-def _texts(raw: RawTable, column: str) -> list[str]:
-    return ["" if value is None else str(value).strip() for value in raw.arrow[column].to_pylist()]
 
 
 def _times(raw: RawTable, column: str | None) -> list[float]:

@@ -81,7 +81,7 @@ def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None
     ids = {target: {getattr(call, name) for call in calls} - {""} for target, name in FIELDS.items()}
     names = [requested] if requested is not None else raw.arrow.column_names
     candidates = [
-        FeedbackKey(name, target, sum(text in known for text in _texts(raw, name)), raw.arrow.num_rows)
+        FeedbackKey(name, target, sum(text in known for text in raw.texts(name)), raw.arrow.num_rows)
         for name in names
         for target, known in ids.items()
     ]
@@ -96,10 +96,10 @@ def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None
 def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]) -> list[Score]:
     def text(names: Sequence[str]) -> list[str]:
         column = next((columns[name] for name in names if name in columns and columns[name] != value), None)
-        return [""] * raw.arrow.num_rows if column is None else _texts(raw, column)
+        return [""] * raw.arrow.num_rows if column is None else raw.texts(column)
 
     names, authors, kinds = text(NAME_NAMES), text(AUTHOR_NAMES), text(KIND_NAMES)
-    times, targets = _times(raw, columns), _texts(raw, key.column)
+    times, targets = _times(raw, columns), raw.texts(key.column)
     scores = []
     for row, judged in enumerate(python_value(each) for each in raw.arrow[value]):
         if judged is None or not targets[row] or (isinstance(judged, float) and np.isnan(judged)):
@@ -118,7 +118,3 @@ def _times(raw: RawTable, columns: dict[str, str]) -> list[float | None]:
     times = None if column is None else to_times(raw.column(column), problems)
     # The order of rows is the order of judgements where times cannot be read.
     return [None] * raw.arrow.num_rows if times is None or problems else [float(time) for time in times]
-
-
-def _texts(raw: RawTable, column: str) -> list[str]:
-    return ["" if value is None else str(value).strip() for value in map(python_value, raw.arrow[column])]
