@@ -22,7 +22,7 @@ RANKS = (
     {"escaping"},
     {"errors", "formatting", "progress", "threads"},
     {"findings", "system_lock"},
-    {"design", "atomic", "array_archive"},
+    {"design", "atomic", "array_archive", "chat"},
     {"linalg", "data", "file_lock"},
     {"loading", "bundle"},
     {"features", "traces"},

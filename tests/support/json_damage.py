@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from deconfound.traces.call import Author, Call, Flag, Message, Score, Target
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Author, Call, Flag, Score, Target
 from deconfound.traces.reader import Reader, Record, Remarks
 
 SCALARS = (

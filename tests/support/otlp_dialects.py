@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deconfound.traces.call import Call, Message
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call
 from deconfound.traces.otlp_reader import Otlp
 from tests.support.otlp_documents import span_of, spans_document
 from tests.support.trace_records import read_values

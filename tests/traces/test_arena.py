@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from deconfound.chat.conversation import Message
 from deconfound.traces.arena import Arena
-from deconfound.traces.call import Message
 from tests.support.trace_records import from_values, read
 
 QUESTION = "Where is my parcel?"

@@ -8,9 +8,9 @@ import tracemalloc
 
 import pytest
 
+from deconfound.chat.conversation import Message
 from deconfound.traces.batch_files import BatchFiles
 from deconfound.traces.batch_requests import RequestStore
-from deconfound.traces.call import Message
 from deconfound.traces.reader import Remarks
 from tests.support.trace_records import from_values, read
 

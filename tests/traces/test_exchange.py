@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deconfound.traces.answers import Answer
-from deconfound.traces.call import Message
+from deconfound.chat.answers import Answer
+from deconfound.chat.conversation import Message
 from deconfound.traces.exchange import flags_from
 
 ASKED = (Message("user", "Hi"),)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from deconfound.chat.conversation import Message
 from deconfound.errors import DataError, UsageError
-from deconfound.traces.call import Call, Message
+from deconfound.traces.call import Call
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.experiment_rows import OTHER_MODEL, ExperimentRule, find_experiment
 from deconfound.traces.exposures import read_exposures

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
+from deconfound.chat.conversation import Message
 from deconfound.errors import DataError
-from deconfound.traces.call import Message
 from deconfound.traces.inspect_log import InspectLog, eval_records
 from tests.support.trace_records import SAMPLES, from_document, from_values, read
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from deconfound.traces.call import Call, Message, Score
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call, Score
 from deconfound.traces.langsmith import LangSmith
 from tests.support.trace_records import SAMPLES, read_values
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from deconfound.traces.call import Call, Message, Score
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call, Score
 from deconfound.traces.litellm import LiteLlm
 from deconfound.traces.reader import TOO_DEEP, Remarks
 from deconfound.traces.records import records_of

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from deconfound.traces.call import Message
+from deconfound.chat.conversation import Message
 from deconfound.traces.lm_eval import LmEval
 from deconfound.traces.lm_eval_results import Run, run_from
 from deconfound.traces.reader import Record

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from deconfound.traces.call import Call, Message, Score
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call, Score
 from deconfound.traces.mlflow_traces import Mlflow
 from tests.support.trace_records import SAMPLES, read_values, sample_values
 

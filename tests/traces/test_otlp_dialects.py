@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deconfound.traces.call import Message
+from deconfound.chat.conversation import Message
 from deconfound.traces.otlp_reader import Otlp
 from tests.support.otlp_dialects import (
     ANSWER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deconfound.traces.call import Message
+from deconfound.chat.conversation import Message
 from deconfound.traces.promptfoo import Promptfoo
 from tests.support.trace_records import SAMPLES, from_document, from_lines, from_values, read
 

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from deconfound.chat.conversation import Message
 from deconfound.errors import UsageError
 from deconfound.loading.outcome_words import word_value
-from deconfound.traces.call import Call, Message, Score
+from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.score_join import choose_outcome, join_scores
 

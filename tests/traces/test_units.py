@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deconfound.traces.call import Call, Message
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call
 from deconfound.traces.call_table import collect_calls
 from deconfound.traces.units import EARLIER_CALL, LATER_TURN, choose_units
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from deconfound.traces.answers import Answer
-from deconfound.traces.call import Author, Call, Message, Score
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import Answer
+from deconfound.chat.conversation import Message, messages_from
+from deconfound.traces.call import Author, Call, Score
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer, answers_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.message_content import CHOICE_KEYS
 from deconfound.traces.batch_requests import NO_CONTEXT, Request, RequestStore, request_body
 from deconfound.traces.call import Call, Score
 from deconfound.traces.exchange import flags_from
@@ -18,7 +19,6 @@ from deconfound.traces.field_values import (
     seconds_from,
     text_from,
 )
-from deconfound.traces.message_content import CHOICE_KEYS
 from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
 
 REPLAY_ID = re.compile(r"(?P<context>.+)\|(?P<model>[^|]+)\|(?P<draw>[0-9]{1,9})", re.DOTALL)

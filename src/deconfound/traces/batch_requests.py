@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deconfound.traces.call import Message
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.conversation import Message, messages_from
+from deconfound.chat.message_content import REQUEST_KEYS, SYSTEM_KEYS
 from deconfound.traces.field_values import text_from
-from deconfound.traces.message_content import REQUEST_KEYS, SYSTEM_KEYS
 from deconfound.traces.reader import Remarks
 
 NO_ANSWER_ENDPOINTS = ("/embeddings", "/moderations")

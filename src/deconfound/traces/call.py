@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from deconfound.chat.conversation import Message
+
 Flag = Literal["cached", "error", "fallback", "internal", "no content", "tool call", "truncated"]
 """Why a call may not be used.
 
@@ -19,14 +21,6 @@ Author = Literal["human", "judge", "code", "unknown"]
 
 Target = Literal["call", "response", "trace", "conversation"]
 """What a score judges: ``Call.call_id``, ``Call.response_id``, ``Call.trace_id`` or ``Call.conversation``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a conversation as plain text; roles are system, user, assistant and tool."""
-
-    role: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from deconfound.chat.conversation import conversation_text
 from deconfound.design import FloatArray, IntArray
 from deconfound.traces.call import Call, Flag, Score
-from deconfound.traces.conversation import conversation_text
 
 BATCH_CALLS = 1_000  # written at once
 BATCH_CHARACTERS = 1 << 25  # or fewer calls, if they are long

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from deconfound.traces.answers import Answer
-from deconfound.traces.call import Call, Flag, Message
+from deconfound.chat.answers import Answer
+from deconfound.chat.conversation import Message
+from deconfound.traces.call import Call, Flag
 from deconfound.traces.reader import Remarks
 
 NOTHING_STATED: Mapping[Flag, bool] = {}

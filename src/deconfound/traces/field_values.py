@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from deconfound.traces.message_content import MAX_DEPTH, canonical_json
+from deconfound.chat.message_content import MAX_DEPTH, canonical_json
 
 UNITS_OF_TIME = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds; 1e11 seconds are the year 5138."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import Message, messages_from
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import quote
 from deconfound.loading.input_limit import require_size
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Call, Message, Score
-from deconfound.traces.conversation import messages_from
+from deconfound.traces.call import Call, Score
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import answers_from
+from deconfound.chat.answers import answers_from
+from deconfound.chat.conversation import messages_from
 from deconfound.traces.call import Call, Score
-from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,

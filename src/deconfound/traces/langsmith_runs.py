@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deconfound.traces.answers import Answer, answers_from, names_a_limit
-from deconfound.traces.call import Call, Message
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import Answer, answers_from, names_a_limit
+from deconfound.chat.conversation import Message, messages_from
+from deconfound.traces.call import Call
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,

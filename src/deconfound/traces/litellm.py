@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Call, Flag, Message, Score
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import Message, messages_from
+from deconfound.traces.call import Call, Flag, Score
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer
+from deconfound.chat.answers import Answer
+from deconfound.chat.conversation import messages_from
 from deconfound.traces.call import Call, Score
-from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     list_from,

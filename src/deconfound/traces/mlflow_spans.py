@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deconfound.traces.answers import answers_from
+from deconfound.chat.answers import answers_from
+from deconfound.chat.conversation import messages_from
 from deconfound.traces.call import Call
-from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     first_text,

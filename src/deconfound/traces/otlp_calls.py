@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from deconfound.traces.answers import Answer, names_a_limit
+from deconfound.chat.answers import Answer, names_a_limit
 from deconfound.traces.call import Call, Flag
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import attributes_from, first_text, plain_model

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
-from deconfound.traces.answers import Answer
-from deconfound.traces.call import Message
+from deconfound.chat.answers import Answer
+from deconfound.chat.conversation import Message
 
 SpanRole = Literal["call", "around", "evaluator", "step"]
 """What a span is to the calls of models.

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Message
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import Message, messages_from
 from deconfound.traces.field_values import json_from, objects_from, text_from
 from deconfound.traces.otlp import Event, Span
 from deconfound.traces.otlp_dialect import Exchange

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from deconfound.traces.answers import answers_from
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import answers_from
+from deconfound.chat.conversation import messages_from
 from deconfound.traces.field_values import attributes_from, first_text, json_from, tags_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Message
-from deconfound.traces.conversation import messages_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import Message, messages_from
 from deconfound.traces.field_values import attributes_from, first_text, json_from, mapping_from, tags_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole
 from deconfound.traces.otlp_lists import listed, listed_in

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer
+from deconfound.chat.answers import Answer
 from deconfound.traces.call import Call, Score, Target
 from deconfound.traces.exchange import ancestors, repeated_calls
 from deconfound.traces.otlp import Event, Span, events_from, is_otlp, spans_from

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from deconfound.traces.answers import Answer, answers_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import messages_from
+from deconfound.chat.message_content import canonical_json
 from deconfound.traces.call import Call, Flag, Score
-from deconfound.traces.conversation import messages_from
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,
@@ -19,7 +20,6 @@ from deconfound.traces.field_values import (
     seconds_from,
     text_from,
 )
-from deconfound.traces.message_content import canonical_json
 from deconfound.traces.promptfoo_scores import scores_of_result
 from deconfound.traces.reader import Record, Remarks, collect
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from deconfound.chat.message_content import MAX_DEPTH
 from deconfound.traces.call import Author, Score
 from deconfound.traces.field_values import list_from, mapping_from, score_from, text_from
-from deconfound.traces.message_content import MAX_DEPTH
 from deconfound.traces.reader import Remarks
 
 JUDGED = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from deconfound.traces.message_content import (
+from deconfound.chat.message_content import (
     CALL_TYPES,
     CHOICE_KEYS,
     MAX_DEPTH,

@@ -6,10 +6,10 @@ The same conversation gives the same messages, whichever of the shapes it was re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from deconfound.traces.call import Message
-from deconfound.traces.message_content import (
+from deconfound.chat.message_content import (
     CALL_TYPES,
     MAX_DEPTH,
     REQUEST_KEYS,
@@ -23,6 +23,14 @@ from deconfound.traces.message_content import (
     message_text,
     part_text,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation as plain text; roles are system, user, assistant and tool."""
+
+    role: str
+    text: str
 
 
 def messages_from(value: object) -> tuple[Message, ...]:

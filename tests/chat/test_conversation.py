@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deconfound.traces.answers import Answer, answers_from
-from deconfound.traces.call import Message
-from deconfound.traces.conversation import conversation_text, messages_from
+from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.conversation import Message, conversation_text, messages_from
 
 SYSTEM, QUESTION = "Be brief.", "Where is my parcel?"
 EXPECTED = (Message("system", SYSTEM), Message("user", QUESTION))
