@@ -47,7 +47,7 @@ def test_the_log_warns_of_rows_of_such_a_name(name, difference):
     assert warning.verdict == "warn"
     assert f'which differs from "ant" only in {difference}' in warning.message
     assert "not compared" in warning.message
-    assert "Correct the names" in warning.remedy
+    assert "--rename-model" in warning.remedy
     assert note.verdict == "pass"
     assert note.message == "log (Table): 1 row of models that are not compared (owl) are used only to train the reward."
     assert name in study.log.unique_values("model")
@@ -56,7 +56,7 @@ def test_the_log_warns_of_rows_of_such_a_name(name, difference):
 def test_the_experiment_says_it_in_the_error():
     message = refused(**tables(good_with(experiment=lambda row: rename(row, "ANT"))))
     assert 'model "ANT" has no replay (2 rows)' in message
-    assert 'It differs from "ant" only in case: correct it if that is meant.' in message
+    assert 'It differs from "ant" only in case: pass --rename-model ANT=ant if that is meant.' in message
 
 
 def test_the_option_says_it_too():

@@ -83,7 +83,7 @@ def test_a_table_without_the_mapped_column_may_use_the_exact_name_but_no_alias()
     good = good_with(log=lambda row: rename(row, stars="outcome"), experiment=lambda row: rename(row, score="outcome"))
     message = refused(**tables(good), columns={"outcome": "stars"})
     assert message.startswith('experiment (Table): there is no column "stars"')
-    assert "--map outcome=COLUMN" in message
+    assert "--map experiment.outcome=COLUMN" in message
 
 
 def test_a_column_that_every_table_lacks_is_one_problem():

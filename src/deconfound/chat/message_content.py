@@ -67,13 +67,13 @@ def decode(value: object) -> object:
             decoded = json.loads(stripped)
         except (ValueError, RecursionError):
             return value
-    return decoded if not isinstance(decoded, str) and _is_conversation(decoded) else value
+    return decoded if not isinstance(decoded, str) and is_conversation(decoded) else value
 
 
-def _is_conversation(value: object) -> bool:
+def is_conversation(value: object) -> bool:
     """Whether an object or a list has the shape of messages, of a request or of a response."""
     if isinstance(value, list):
-        return bool(value) and all(_is_conversation(one) for one in value)
+        return bool(value) and all(is_conversation(one) for one in value)
     return isinstance(value, dict) and (_is_message(value) or is_part(value) or _is_exchange(value))
 
 
@@ -89,7 +89,7 @@ def _is_exchange(value: Mapping[str, Any]) -> bool:
         return True
     if "input" in value and any(key in value for key in ("model", *SYSTEM_KEYS)):
         return True
-    return isinstance(value.get("output"), list) and _is_conversation(value["output"])
+    return isinstance(value.get("output"), list) and is_conversation(value["output"])
 
 
 def message_text(value: Mapping[str, Any], depth: int) -> str:

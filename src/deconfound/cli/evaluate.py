@@ -17,6 +17,7 @@ from deconfound.cli.options import (
     add_table_options,
     add_target_option,
     add_verbose_option,
+    input_files,
     load_study,
     parse_column_map,
     parse_families,
@@ -49,7 +50,8 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser(
         "evaluate",
         help="estimate the value of every model from three tables",
-        description="Tables are Parquet, CSV or JSONL files (the latter two also .gz and .zst).",
+        description="Tables are Parquet, CSV or JSONL files (the latter two also .gz and .zst). Options may stand in a "
+        "file: deconfound evaluate study.toml",
         epilog=EXIT_CODES,
     )
     add_table_options(parser)
@@ -207,8 +209,8 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     return path
 
 
-def _inputs(arguments: argparse.Namespace) -> tuple[str | None, ...]:
-    return (arguments.log, arguments.experiment, arguments.replay, arguments.target)
+def _inputs(arguments: argparse.Namespace) -> tuple[Path, ...]:
+    return input_files(arguments, ("log", "experiment", "replay", "target"))
 
 
 def _check_result_folder(folder: Path, arguments: argparse.Namespace) -> None:

@@ -21,6 +21,11 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """Where a command is added."""
 
 ALL_FAMILIES = "all"
+TABLE_HELP = {
+    "log": "ordinary use: context, model, output and outcome per row; several files or a folder are one table",
+    "experiment": "randomized use: the same columns, model assigned at random",
+    "replay": "outputs of every model on every context",
+}
 EXIT_CODES = (
     "exit codes: 0 success; 1 invalid data; 2 invalid usage or environment; 3 an assumption check failed; "
     "4 not enough evidence"
@@ -53,13 +58,8 @@ def add_verbose_option(parser: argparse.ArgumentParser) -> None:
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     """The three tables and how to read them."""
-    parser.add_argument(
-        "--log", required=True, metavar="FILE", help="ordinary use: context, model, output and outcome per row"
-    )
-    parser.add_argument(
-        "--experiment", required=True, metavar="FILE", help="randomized use: the same columns, model assigned at random"
-    )
-    parser.add_argument("--replay", required=True, metavar="FILE", help="outputs of every model on every context")
+    for name, help_text in TABLE_HELP.items():
+        parser.add_argument(f"--{name}", required=True, nargs="+", metavar="FILE", help=help_text)
     parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
     add_reading_options(parser)
 
@@ -77,6 +77,21 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--outcome-values", metavar="WORD=X,...", help="what words in the outcome mean, e.g. good=1,bad=0"
     )
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="read only rows that fulfill it, e.g. country=DE,AT or log.time>=2026-05-01; repeatable",
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="do not use a column, e.g. time, log.cluster or label_*; repeatable",
+    )
+    add_rename_option(parser)
     parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
@@ -90,7 +105,18 @@ def add_column_map_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=COLUMN",
-        help="read NAME from another column, e.g. --map outcome=thumbs_up; repeatable",
+        help="read NAME from another column, e.g. outcome=thumbs_up, or log.outcome=thumbs_up; repeatable",
+    )
+
+
+def add_rename_option(parser: argparse.ArgumentParser) -> None:
+    """--rename-model."""
+    parser.add_argument(
+        "--rename-model",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="read a model under another name, e.g. openai/oak=oak; repeatable",
     )
 
 
@@ -122,6 +148,9 @@ def load_study(arguments: argparse.Namespace) -> Study:
         outcome_range=parse_outcome_range(arguments.outcome_range),
         outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         models=parse_models(arguments.models),
+        where=arguments.where,
+        ignore=arguments.ignore,
+        rename_models=parse_renamed_models(arguments.rename_model),
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
 
@@ -137,6 +166,27 @@ def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--map names {quote(name)} more than once; choose one column.")
         columns[name] = column
     return columns
+
+
+def parse_renamed_models(pairs: Sequence[str]) -> dict[str, str]:
+    """The new name of each renamed model, from --rename-model."""
+    names: dict[str, str] = {}
+    for pair in pairs:
+        old, equals, new = pair.rpartition("=")
+        if not (old and equals and new):
+            raise UsageError(f"--rename-model takes OLD=NEW, for instance openai/oak=oak, not {quote(pair)}.")
+        if old in names:
+            raise UsageError(f"--rename-model names {quote(old)} more than once; give it one name.")
+        names[old] = new
+    return names
+
+
+def input_files(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[Path, ...]:
+    """Every file that these options name, those of folders and patterns included."""
+    from deconfound.loading.table_files import find_files
+
+    given = (getattr(arguments, name) for name in names)
+    return tuple(file for source in given if source is not None for file in find_files(source))
 
 
 def parse_numbers(text: str | None, option: str) -> dict[str, float]:

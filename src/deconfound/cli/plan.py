@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from deconfound.atomic import write_bytes, write_text
 from deconfound.cli.options import (
     EXIT_CODES,
+    TABLE_HELP,
     Commands,
     add_output_options,
     add_reading_options,
+    input_files,
     load_study,
     parse_column_map,
     parse_models,
     parse_numbers,
     parse_outcome_range,
+    parse_renamed_models,
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
@@ -103,9 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--log", metavar="FILE", help="ordinary use: context, model, output and outcome per row")
-    parser.add_argument("--replay", metavar="FILE", help="outputs of every model on every context")
-    parser.add_argument("--experiment", metavar="FILE", help="a pilot: a few randomized rows")
+    for name, help_text in {**TABLE_HELP, "experiment": "a pilot: a few randomized rows"}.items():
+        parser.add_argument(f"--{name}", nargs="+", metavar="FILE", help=help_text)
     parser.add_argument("--models", metavar="N|A,B,...", help="number of models, or with files their names")
     parser.add_argument("--outcome-sd", type=float, metavar="S", help="standard deviation of outcomes within a model")
     parser.add_argument("--reward-r2", type=float, metavar="R2", help="share of their variance that a reward explains")
@@ -169,6 +171,9 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
         outcome_range=parse_outcome_range(arguments.outcome_range),
         outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         models=parse_models(arguments.models),
+        where=arguments.where,
+        ignore=arguments.ignore,
+        rename_models=parse_renamed_models(arguments.rename_model),
     )
 
 
@@ -199,8 +204,8 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     return check_output_file(arguments.output, _input_files(arguments), overwrite=arguments.overwrite)
 
 
-def _input_files(arguments: argparse.Namespace) -> tuple[str | None, ...]:
-    return (arguments.log, arguments.experiment, arguments.replay)
+def _input_files(arguments: argparse.Namespace) -> tuple[Path, ...]:
+    return input_files(arguments, tuple(TABLE_HELP))
 
 
 def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:

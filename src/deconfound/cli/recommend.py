@@ -9,7 +9,10 @@ from deconfound.cli.options import (
     Commands,
     add_column_map_option,
     add_output_options,
+    add_rename_option,
+    input_files,
     parse_column_map,
+    parse_renamed_models,
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
@@ -25,6 +28,7 @@ def add_command(commands: Commands) -> None:
         "--replay", required=True, metavar="FILE", help="outputs of every model on the new contexts; no outcomes"
     )
     add_column_map_option(parser)
+    add_rename_option(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="also write .csv, .jsonl, .json or .parquet")
     add_overwrite_option(parser)
     add_output_options(parser)
@@ -53,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         columns=parse_column_map(arguments.map),
         study_columns=saved.columns,
         models=result.models,
+        rename_models=parse_renamed_models(arguments.rename_model),
     )
     table = RecommendationTable.from_replay(
         result.recommend(replay),
@@ -80,8 +85,8 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
 
 
-def _inputs(arguments: argparse.Namespace) -> tuple[str | Path, ...]:
+def _inputs(arguments: argparse.Namespace) -> tuple[Path, ...]:
     from deconfound.report.persistence import result_path
 
     folder = Path(arguments.result)
-    return (arguments.replay, *(result_path(folder).files() if folder.is_dir() else ()))
+    return (*input_files(arguments, ("replay",)), *(result_path(folder).files() if folder.is_dir() else ()))

@@ -73,12 +73,15 @@ def _words(name: str, value: object, action: argparse.Action, path: Path) -> lis
         return [option] if value else []
     if isinstance(value, dict):
         return [word for entry in _entries(value) for word in (option, entry)]
+    if name in PATH_OPTIONS:
+        paths = value if isinstance(value, list) and action.nargs == "+" else [value]
+        return [option, *(str(path.parent / str(one)) for one in paths)]
     if isinstance(value, list) and isinstance(action.nargs, int):
         return [option, *map(str, value)]
     if isinstance(value, list) and isinstance(action, argparse._AppendAction):
         return [word for one in value for word in (option, str(one))]
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return [option, str(path.parent / text) if name in PATH_OPTIONS else text]
+    return [option, text]
 
 
 def _entries(table: dict[str, Any], prefix: str = "") -> list[str]:

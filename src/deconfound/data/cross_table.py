@@ -151,7 +151,8 @@ def models_without_replay(experiment: Experiment, replay: Replay, models: Sequen
         typo = "" if similar is None else f"Correct it if {quote(similar)} is meant. "
         variant = variants.find(names[code])
         if variant is not None:
-            typo = f"It {variant.description}: correct it if that is meant. "
+            renamed = shell_argument(f"{names[code]}={variant.name}")
+            typo = f"It {variant.description}: pass --rename-model {renamed} if that is meant. "
         what = f"model {quote(names[code])} has no replay{count}; {replay.source} covers {covered}"
         fix = f"{typo}Replay it, or leave it out with --models {option}."
         problems.append(Problem(experiment.locate(int(first[code])), what, fix))
@@ -264,4 +265,6 @@ def _variant_finding(table: Table, written: Mapping[str, Variant]) -> Finding:
         )
     more = f"; and {len(listed) - MAX_LISTED_NAMES:,} more names" if len(listed) > MAX_LISTED_NAMES else ""
     message = f"{table.source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
-    return Finding("models", "warn", Notice(message, "Correct the names in the table if they are the same model."))
+    first, variant = listed[0]
+    example = shell_argument(f"{first}={variant.name}")
+    return Finding("models", "warn", Notice(message, f"If they are the same model: --rename-model {example}."))

@@ -68,27 +68,37 @@ def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowNumbers:
-    """The number of each row in the user's file: ``numbers[i]``, or ``i + 1`` if no row was left out."""
+    """The number of each row in the user's file: ``numbers[i]``, or ``i + 1`` if no row was left out.
+
+    In a table of several files, row ``i`` is from ``files[file[i]]`` and has the number that it has there.
+    """
 
     unit: Literal["row", "line"] = "row"
     numbers: NDArray[np.int64] | None = None
+    files: tuple[str, ...] = ()
+    file: NDArray[np.int64] | None = None
 
     def number(self, row: int) -> int:
         """The user's number of a row."""
         return row + 1 if self.numbers is None else int(self.numbers[row])
 
+    def label(self, row: int) -> str:
+        """The user's number of a row, after the name of its file if there are several."""
+        return str(self.number(row)) if self.file is None else f"{self.files[self.file[row]]} {self.number(row)}"
+
     def locate(self, source: str, row: int) -> str:
         """Name the place of a row in a message, such as "log.csv row 12"."""
-        return f"{source} {self.unit} {self.number(row)}"
+        name = source if self.file is None else self.files[self.file[row]]
+        return f"{name} {self.unit} {self.number(row)}"
 
     def filter(self, mask: Mask) -> RowNumbers:
         """The numbers of the rows that remain."""
-        numbers = np.arange(1, len(mask) + 1) if self.numbers is None else self.numbers
-        return RowNumbers(self.unit, numbers[mask])
+        return self.take(np.flatnonzero(mask))
 
     def take(self, order: NDArray[np.int64]) -> RowNumbers:
         """The numbers of the rows in another order."""
-        return RowNumbers(self.unit, order + 1 if self.numbers is None else self.numbers[order])
+        numbers = order + 1 if self.numbers is None else self.numbers[order]
+        return replace(self, numbers=numbers, file=None if self.file is None else self.file[order])
 
 
 @dataclass(frozen=True, eq=False)

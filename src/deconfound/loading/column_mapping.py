@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from deconfound.errors import Problem, UsageError
 from deconfound.formatting import did_you_mean, join_names, quote, shell_argument, similar_name
+from deconfound.loading.table_scope import in_scope, split_scope
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "context_id": ("prompt_id", "query_id", "question_id", "input_id", "request_id", "item_id", "task_id", "id"),
     "context": ("prompt", "query", "input", "question", "instruction", "request"),
     "model": ("model_name", "model_id", "arm", "engine", "agent", "llm", "variant"),
     "output": ("response", "completion", "answer", "generation", "reply", "generated_text"),
-    "outcome": ("score", "rating", "reward", "thumbs_up", "label", "feedback", "y"),
+    "outcome": (
+        *("score", "rating", "reward", "thumbs_up", "thumbs", "stars", "vote", "user_rating", "label", "feedback", "y"),
+    ),
     "cluster": ("user", "user_id", "session", "session_id", "conversation_id", "customer_id", "account_id"),
     "propensity": ("propensity_score", "pscore", "probability", "assignment_probability"),
     "time": ("timestamp", "datetime", "created_at"),
@@ -56,7 +60,8 @@ class ColumnMapping:
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
     """Refuse a mapping of a name that is not canonical."""
-    for name in mapping:
+    for given in mapping:
+        _, name = split_scope(given)
         if name not in ALIASES and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
             names = (*ALIASES, *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
@@ -173,26 +178,52 @@ class ColumnResolver:
         return len(matching_columns(name, present, accept_id_alias=self.accept_id_alias)) > 1
 
 
+Present: TypeAlias = Mapping[str, tuple[str, Sequence[str]]]
+"""The source and the columns of each table."""
+
+
 def missing_column_problems(
-    missing: Mapping[str, Sequence[str]], present: Mapping[str, Sequence[str]], mapping: Mapping[str, str]
+    missing: Mapping[str, Sequence[str]], present: Present, mapping: Mapping[str, str]
 ) -> list[Problem]:
     """One problem per missing column, whatever the number of tables that lack it.
 
-    ``missing`` gives the sources that lack a canonical column, ``present`` the columns of each source.
+    ``missing`` gives the tables that lack a canonical column.
     """
     problems = []
-    for name, sources in missing.items():
-        columns = list(dict.fromkeys(column for source in sources for column in present[source]))
+    for name, tables in missing.items():
+        sources = join_names(present[table][0] for table in tables)
+        columns = list(dict.fromkeys(column for table in tables for column in present[table][1]))
         if name in mapping:
-            problems.append(missing_mapped_column(join_names(sources), name, mapping[name], columns))
+            scoped = name if len(tables) == len(_tables_with(name, present)) else f"{tables[0]}.{name}"
+            problem = _missing_mapped_column(sources, name, mapping[name], columns)
+            problems.append(replace(problem, fix=_mapping_fix(scoped, mapping[name], columns)))
             continue
         alternative = {"context": " (or context_id)", "output": " (or feature_* columns)"}.get(name, "")
         what = f"there is no column for the {name}{alternative}; the columns are {join_names(columns)}"
-        problems.append(Problem(join_names(sources), what, _mapping_fix(name, name, columns)))
+        problems.append(Problem(sources, what, _mapping_fix(name, name, columns)))
     return problems
 
 
-def missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
+def unmatched_mappings(mapping: Mapping[str, str], present: Present) -> dict[str, Problem]:
+    """The mappings whose column is in no table that they are for."""
+    problems = {}
+    for given, column in mapping.items():
+        scope, name = split_scope(given)
+        tables = [table for table in _tables_with(name, present) if in_scope(scope, table)]
+        if not tables or any(column in present[table][1] for table in tables):
+            continue
+        columns = list(dict.fromkeys(c for table in tables for c in present[table][1]))
+        sources = join_names(present[table][0] for table in tables)
+        problems[given] = _missing_mapped_column(sources, given, column, columns)
+    return problems
+
+
+def _tables_with(name: str, present: Present) -> list[str]:
+    """The tables that can have a canonical column."""
+    return [table for table in present if name in COLUMNS_BY_ROLE[table] or name.startswith(PREFIXES_BY_ROLE[table])]
+
+
+def _missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
     """The problem of a --map whose column does not exist."""
     what = f"there is no column {quote(column)}, which --map gives for {name}; the columns are {join_names(present)}"
     return Problem(source, what, _mapping_fix(name, column, present))
@@ -202,17 +233,3 @@ def _mapping_fix(name: str, missing: str, present: Sequence[str]) -> str:
     similar = similar_name(missing, present)
     hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
     return f"Pass --map {name}=COLUMN{hint}."
-
-
-def unmatched_mappings(
-    mapping: Mapping[str, str], tables: Mapping[str, tuple[str, Sequence[str]]]
-) -> dict[str, Problem]:
-    """The mappings whose column is in no table; ``tables`` gives the source and the columns of each role."""
-    problems = {}
-    for name, column in mapping.items():
-        roles = [r for r in tables if name in COLUMNS_BY_ROLE[r] or name.startswith(PREFIXES_BY_ROLE[r])]
-        if not roles or any(column in tables[r][1] for r in roles):
-            continue
-        present = list(dict.fromkeys(c for r in roles for c in tables[r][1]))
-        problems[name] = missing_mapped_column(join_names(tables[r][0] for r in roles), name, column, present)
-    return problems

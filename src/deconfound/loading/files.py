@@ -29,6 +29,7 @@ FORMATS: dict[str, Format] = {
     ".ndjson": "jsonl",
 }
 CODECS = {".gz": "gzip", ".zst": "zstd"}
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 SUPPORTED = "Use .parquet, .csv or .jsonl (the last two also with .gz or .zst)."
 SIGNATURES = {
     b"PAR1": "a Parquet file",
@@ -57,8 +58,6 @@ class File:
 
 def resolve_file(path: Path, source: str) -> File:
     """Find out how a file is to be read; a missing, empty or unsupported file raises."""
-    if path.is_dir():
-        raise file_error(source, "this is a folder, not a file", "Name one file in it.")
     if not path.exists():
         raise _missing_file(path, source)
     if not path.is_file():
@@ -67,6 +66,12 @@ def resolve_file(path: Path, source: str) -> File:
     extension = path.suffix.lower()
     codec = CODECS.get(extension)
     kind = FORMATS.get(Path(path.stem).suffix.lower() if codec else extension)
+    if extension in SPREADSHEETS:
+        fix = "Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8), and name that file."
+        raise file_error(source, "this is a spreadsheet, which is not read", fix)
+    if extension == ".json":
+        fix = "Write one object per line: jq -c '.[]' log.json > log.jsonl does it for a list of objects."
+        raise file_error(source, "this is JSON, and tables are read as JSON Lines (.jsonl)", fix)
     if kind is None or (codec and kind == "parquet"):
         extensions = readable_path("".join(path.suffixes[-2:]) or path.name)
         raise file_error(source, f"unsupported file extension {quote(extensions)}", SUPPORTED)

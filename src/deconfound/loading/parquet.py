@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -12,9 +11,9 @@ import pyarrow.compute as pc
 from deconfound.formatting import quote
 from deconfound.loading.files import RENAME_OR_EXPORT, File, file_error
 from deconfound.loading.input_limit import max_input_bytes, require_columns, require_size
+from deconfound.loading.parquet_footer import ColumnChunk, column_chunks
 
 TEXT, FIXED_LENGTH = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
-SHARED_PREFIXES = "DELTA_BYTE_ARRAY"  # an encoding that stores what a text adds to the beginning of the one before
 MAX_BATCH_ROWS = 1 << 16
 BYTES_PER_VALUE = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, TEXT: 4}  # other types have 8; texts also have their letters
 TOO_LONG_TEXT = "one text has more than 2 GB, or a column more than Arrow can hold"
@@ -41,82 +40,54 @@ def read_parquet(file: File) -> pa.Table:
             raise file_error(file.source, what, "Write or copy the file again.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """One column of one row group, as the file's metadata describes it."""
-
-    group: int
-    name: str
-    kind: str
-    values: int
-    stored_bytes: int
-    encodings: tuple[str, ...]
-    has_dictionary: bool
-    least_bytes: int
-
-    @property
-    def most_bytes(self) -> int:
-        """The decoded size if every value were as long as all that is stored."""
-        return self.values * self.stored_bytes
-
-
 def _require_decoded_size(handle: BinaryIO, source: str) -> None:
     """Refuse by the file's own metadata, then by the lengths of texts that are stored once and used often."""
     from pyarrow import parquet
 
-    metadata = parquet.ParquetFile(handle).metadata
-    require_columns(source, metadata.num_columns)
-    chunks = [_describe(metadata, i, j) for i in range(metadata.num_row_groups) for j in range(metadata.num_columns)]
-    size = sum(chunk.least_bytes for chunk in chunks)
+    schema = parquet.ParquetFile(handle).schema
+    require_columns(source, len(schema))
+    widths = [_value_bytes(schema.column(at)) for at in range(len(schema))]
+    chunks = column_chunks(handle)
+    if any(chunk.column >= len(widths) for chunk in chunks):
+        raise ValueError("a row group has more columns than the schema")
+    least = {chunk: max(chunk.stored_bytes, chunk.values * widths[chunk.column]) for chunk in chunks}
+    size = sum(least.values())
     require_size(source, size)
-    prefixed = [chunk for chunk in chunks if chunk.kind == TEXT and SHARED_PREFIXES in chunk.encodings]
-    repeated = [chunk for chunk in chunks if chunk.kind == TEXT and chunk.has_dictionary and chunk not in prefixed]
+    texts = [chunk for chunk in chunks if chunk.physical_type == TEXT]
+    prefixed = [chunk for chunk in texts if chunk.shares_prefixes]
+    repeated = [chunk for chunk in texts if chunk.has_dictionary and not chunk.shares_prefixes]
     for suspects, measure in ((repeated, _repeated_bytes), (prefixed, _prefixed_bytes)):
-        if sum(chunk.most_bytes for chunk in suspects) <= max_input_bytes():
-            continue
-        for added in measure(handle, suspects):
-            size += added
+        if sum(chunk.values * chunk.stored_bytes for chunk in suspects) <= max_input_bytes():
+            continue  # even if every value were as long as all that is stored
+        for chunk, decoded in measure(handle, suspects):
+            size += decoded - least.pop(chunk, 0)  # what was counted before, once
             require_size(source, size)
 
 
-def _describe(metadata: Any, group: int, column: int) -> _Chunk:  # noqa: ANN401  (Arrow carries no types)
-    chunk = metadata.row_group(group).column(column)
-    width = BYTES_PER_VALUE.get(chunk.physical_type, 8)
-    if chunk.physical_type == FIXED_LENGTH:
-        width = metadata.schema.column(column).length
-    stored, values = int(chunk.total_uncompressed_size), int(chunk.num_values)
-    return _Chunk(
-        group,
-        chunk.path_in_schema,
-        chunk.physical_type,
-        values,
-        stored,
-        tuple(chunk.encodings),
-        bool(chunk.has_dictionary_page),
-        max(stored, values * width),
-    )
+def _value_bytes(column: Any) -> int:  # noqa: ANN401  (Arrow carries no types)
+    fixed = column.physical_type == FIXED_LENGTH
+    return int(column.length) if fixed else BYTES_PER_VALUE.get(column.physical_type, 8)
 
 
-def _repeated_bytes(handle: BinaryIO, chunks: Sequence[_Chunk]) -> Iterator[int]:
-    """The decoded size, above what is stored, of texts in dictionaries; they stay encoded."""
+def _repeated_bytes(handle: BinaryIO, chunks: Sequence[ColumnChunk]) -> Iterator[tuple[ColumnChunk, int]]:
+    """The decoded size of texts in dictionaries; they stay encoded."""
     from pyarrow import parquet
 
     file = parquet.ParquetFile(handle, read_dictionary=sorted({chunk.name for chunk in chunks}))
     for chunk in chunks:
         column = file.read_row_group(chunk.group, columns=[chunk.name]).column(0)
-        yield max(sum(map(_text_bytes, column.chunks)) - chunk.least_bytes, 0)
+        yield chunk, sum(map(_text_bytes, column.chunks))
 
 
-def _prefixed_bytes(handle: BinaryIO, chunks: Sequence[_Chunk]) -> Iterator[int]:
-    """The same for texts that are stored as their difference from the one before, decoded a few rows at once."""
+def _prefixed_bytes(handle: BinaryIO, chunks: Sequence[ColumnChunk]) -> Iterator[tuple[ColumnChunk, int]]:
+    """The same for texts that are stored as their difference from the one before, a few rows at once."""
     from pyarrow import parquet
 
     file = parquet.ParquetFile(handle)
     for chunk in chunks:
         rows = max(1, min(MAX_BATCH_ROWS, max_input_bytes() // 4 // max(chunk.stored_bytes, 1)))
-        yield -chunk.least_bytes
         for batch in file.iter_batches(rows, row_groups=[chunk.group], columns=[chunk.name]):
-            yield int(batch.nbytes)
+            yield chunk, int(batch.nbytes)
 
 
 def _text_bytes(chunk: pa.Array) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,16 @@ NESTED = pa.struct([("json", pa.string())])  # type of a column in which some ce
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawTable:
-    """The columns of one source under the user's own names."""
+    """The columns of one source under the user's own names.
+
+    ``lacking`` names, for each column that not every file of the table has, the files without it.
+    """
 
     arrow: pa.Table
     source: str
     row_numbers: RowNumbers
     findings: tuple[Finding, ...] = ()
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def column(self, name: str) -> Column:
         """One column, with what is needed to name the place of its values."""
@@ -84,11 +88,11 @@ def python_value(scalar: pa.Scalar) -> object:
 
 def row_examples(row_numbers: RowNumbers, rows: Iterable[int], note: str = "") -> str:
     """Count the rows with one fault and list the first few, in parentheses; nothing for a single row."""
-    numbers = [row_numbers.number(int(row)) for row in rows]
-    if len(numbers) <= 1:
+    at = [int(row) for row in rows]
+    if len(at) <= 1:
         return ""
-    listed = ", ".join(map(str, numbers[:MAX_EXAMPLES])) + (", …" if len(numbers) > MAX_EXAMPLES else "")
-    return f" ({pluralize(len(numbers), row_numbers.unit)}: {listed}{note})"
+    listed = ", ".join(map(row_numbers.label, at[:MAX_EXAMPLES])) + (", …" if len(at) > MAX_EXAMPLES else "")
+    return f" ({pluralize(len(at), row_numbers.unit)}: {listed}{note})"
 
 
 def column_from_values(values: Sequence[object]) -> pa.Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,24 @@ from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.csv import read_csv
 from deconfound.loading.files import file_error, read_text, resolve_file
+from deconfound.loading.joined_files import join_files
 from deconfound.loading.jsonl import read_jsonl
 from deconfound.loading.parquet import read_parquet
 from deconfound.loading.raw import RawTable, column_from_values
+from deconfound.loading.table_files import find_files, is_path, path_name
 
 TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or anything else that exports Arrow
 
 
 def source_name(source: TableLike, role: str) -> str:
     """Name a source in messages: the file's name, or the role and type of an object in memory."""
-    if isinstance(source, str | os.PathLike):
-        return escape_line(readable_path(Path(source).name or source))
-    return f"{role} ({type(source).__name__})"
+    return path_name(source) if is_path(source) else f"{role} ({type(source).__name__})"
 
 
 def read_table(source: TableLike, role: str, name: str) -> RawTable:
-    """Read a file or an object in memory; ``name`` is its name in messages."""
-    if isinstance(source, str | os.PathLike):
-        raw = _read_path(Path(source), name)
+    """Read files or an object in memory; ``name`` is its name in messages."""
+    if is_path(source):
+        raw = _read_files(find_files(source), name)
     elif isinstance(source, pa.Table):
         raw = RawTable(source, name, RowNumbers())
     elif type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
@@ -41,11 +42,30 @@ def read_table(source: TableLike, role: str, name: str) -> RawTable:
         raw = RawTable(_from_arrow_stream(source, name), name, RowNumbers())
     else:
         raise UsageError(
-            f"{role} must be a path, a pandas or polars DataFrame or an Arrow table, not {type(source).__name__}"
+            f"{role} must be a path, several, a pandas or polars DataFrame or an Arrow table, not "
+            + type(source).__name__
             + ("; collect() it first." if hasattr(source, "collect") else ".")
         )
-    _refuse_shape(raw)
+    _refuse_repeated_names(raw)
+    _refuse_empty(raw)
     return raw
+
+
+def _read_files(paths: Sequence[Path], name: str) -> RawTable:
+    if len(paths) == 1:
+        return _read_path(paths[0], name)
+    folder = Path(os.path.commonpath([path.parent for path in paths]))
+    parts: list[RawTable] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            parts.append(_read_path(path, escape_line(readable_path(os.path.relpath(path, folder)))))
+            _refuse_repeated_names(parts[-1])
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(problems)
+    return join_files(parts, name)
 
 
 def _read_path(path: Path, name: str) -> RawTable:
@@ -92,18 +112,19 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
         raise file_error(name, what, "Pass a table with plain columns.") from None
 
 
-def _refuse_shape(raw: RawTable) -> None:
-    problems = []
-    names = raw.arrow.column_names
-    duplicates = sorted(name for name, count in Counter(names).items() if name.strip() and count > 1)
+def _refuse_repeated_names(raw: RawTable) -> None:
+    counts = Counter(raw.arrow.column_names)
+    duplicates = sorted(name for name, count in counts.items() if name.strip() and count > 1)
     if duplicates:
         what = f"more than one column is called {join_names(duplicates)}"
-        problems.append(Problem(raw.source, what, "Rename or remove one of them."))
+        raise file_error(raw.source, what, "Rename or remove one of them.")
+
+
+def _refuse_empty(raw: RawTable) -> None:
+    names = raw.arrow.column_names
     if not names:
         what = "there are no columns: all objects are empty"
-        problems.append(Problem(raw.source, what, "Check the export: every row needs at least a model."))
-    elif not raw.arrow.num_rows:
+        raise file_error(raw.source, what, "Check the export: every row needs at least a model.")
+    if not raw.arrow.num_rows:
         fix = "Check the export: a table needs at least one row below its column names."
-        problems.append(Problem(raw.source, f"there are no rows (columns: {join_names(names)})", fix))
-    if problems:
-        raise DataError(problems)
+        raise file_error(raw.source, f"there are no rows (columns: {join_names(names)})", fix)

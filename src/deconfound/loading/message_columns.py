@@ -1,0 +1,134 @@
+"""Contexts and outputs that are messages, nested or as JSON in a text -> plain text, the same for every shape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deconfound.chat.answers import answers_from
+from deconfound.chat.conversation import Message, conversation_text, messages_from
+from deconfound.chat.message_content import decode, is_conversation
+from deconfound.findings import Finding, Notice
+from deconfound.loading.column_mapping import normalize_name
+from deconfound.loading.convert import is_string_type
+from deconfound.loading.raw import NESTED, RawTable, python_value
+
+OUTPUT = "output"
+MESSAGE_COLUMNS = ("messages", "input_messages", "conversation", "chat")
+JSON_STARTS = ("[", "{", '"')
+
+
+@dataclass(frozen=True, slots=True)
+class MessageColumns:
+    """The user's names of the columns that may have messages; ``output`` is None where a table can have none."""
+
+    context: str | None
+    output: str | None
+    may_lack_output: bool
+
+
+def message_column(raw: RawTable) -> str | None:
+    """The column that has messages by its name and its content; None if there are several, or none."""
+    found = [name for name in raw.arrow.column_names if normalize_name(name) in MESSAGE_COLUMNS]
+    return found[0] if len(found) == 1 and _cells(raw, found[0]) is not None else None
+
+
+def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
+    """The table with texts instead of messages; a column of plain texts stays as it is.
+
+    An answer at the end of the messages is the output, if there is no column of outputs, and no part of the context
+    if it is the same as the output: the context is what a model answered to.
+    """
+    conversations = None if columns.context is None else _conversations(raw, columns.context)
+    if columns.output is not None:
+        raw = _read_output(raw, columns.output)
+    if conversations is None or columns.context is None:
+        return raw
+    answers = [messages[-1].text if _ends_with_answer(messages) else None for messages in conversations]
+    if columns.output is None and columns.may_lack_output and all(answer is not None for answer in answers):
+        raw = replace(raw, arrow=raw.arrow.append_column(OUTPUT, pa.array(answers, pa.string())))
+        raw = _note(raw, f"{raw.source}: the output is the last message in column {columns.context}.")
+    elif columns.output is None:
+        answers = [None] * len(answers)
+    else:
+        outputs = raw.arrow[columns.output].to_pylist()
+        answers = [answer if answer == output else None for answer, output in zip(answers, outputs, strict=True)]
+    texts = [
+        conversation_text(messages if answer is None else messages[:-1]) or None
+        for messages, answer in zip(conversations, answers, strict=True)
+    ]
+    raw = _with_texts(raw, columns.context, texts)
+    return _note(raw, f"{raw.source}: {columns.context} has messages, which are read as text, each after its role.")
+
+
+def _conversations(raw: RawTable, name: str) -> list[tuple[Message, ...]] | None:
+    """The messages of each row; None if no row has any, or if a nested cell is something else."""
+    cells = _cells(raw, name)
+    return None if cells is None else [messages_from(cell) for cell in cells]
+
+
+def _read_output(raw: RawTable, name: str) -> RawTable:
+    cells = _cells(raw, name)
+    if cells is None:
+        return raw
+    answers = [answers_from(cell) for cell in cells]
+    texts = [
+        None if cell is None else found[-1].text if found else "" for cell, found in zip(cells, answers, strict=True)
+    ]
+    raw = _with_texts(raw, name, texts)
+    return _note(raw, f"{raw.source}: {name} has messages, of which the last answer is read.")
+
+
+def _last_answer(cell: object) -> str:
+    answers = answers_from(cell)
+    return answers[-1].text if answers else ""
+
+
+def _cells(raw: RawTable, name: str) -> list[object] | None:
+    """The cells of a column of messages; None where it is a column of plain texts, or of objects of another kind."""
+    column = raw.arrow[name]
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if is_string_type(kind):
+        column = (
+            column if column.type in (pa.string(), pa.large_string()) else column.cast(kind).cast(pa.large_string())
+        )
+        if not any(pc.any(pc.starts_with(column, start)).as_py() for start in JSON_STARTS):
+            return None
+        try:
+            cells = [decode(text) for text in column.to_pylist()]
+        except UnicodeDecodeError:  # reported with its row when the texts are read
+            return None
+        return cells if any(not isinstance(cell, str | None) for cell in cells) else None
+    if not pa.types.is_nested(kind):
+        return None
+    cells = [_without_nulls(_nested(value)) for value in column]
+    return cells if all(cell in (None, []) or is_conversation(cell) for cell in cells) else None
+
+
+def _nested(value: pa.Scalar) -> object:
+    cell = python_value(value)
+    return json.loads(cell["json"]) if value.type == NESTED and isinstance(cell, dict) else cell
+
+
+def _without_nulls(value: object) -> object:
+    """Without keys that only other rows have: Arrow fills them in."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+def _ends_with_answer(messages: Sequence[Message]) -> bool:
+    return len(messages) > 1 and messages[-1].role == "assistant"
+
+
+def _with_texts(raw: RawTable, name: str, texts: Sequence[str | None]) -> RawTable:
+    at = raw.arrow.column_names.index(name)
+    return replace(raw, arrow=raw.arrow.set_column(at, name, pa.array(texts, pa.large_string())))
+
+
+def _note(raw: RawTable, message: str) -> RawTable:
+    return replace(raw, findings=(*raw.findings, Finding("messages", "pass", Notice(message))))

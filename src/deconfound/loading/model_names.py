@@ -1,0 +1,57 @@
+"""--rename-model: one name for a model that the tables name differently. Nothing is merged without being asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deconfound.data.tables import PROPENSITY_PREFIX
+from deconfound.errors import Problem
+from deconfound.findings import Finding, Notice
+from deconfound.formatting import did_you_mean, join_names, join_noted_names, quote
+from deconfound.loading.canonical import CanonicalTable
+
+
+def rename_models(
+    tables: Mapping[str, CanonicalTable], names: Mapping[str, str], problems: list[Problem]
+) -> dict[str, CanonicalTable]:
+    """The tables with every model's new name; a name that no table has is a problem."""
+    if not names:
+        return dict(tables)
+    present = {name for table in tables.values() for name in table.arrow["model"].unique().to_pylist()}
+    sources = join_names([table.source for table in tables.values()])
+    for old in names:
+        if old not in present:
+            suggestion = did_you_mean(old, sorted(present)) or "."
+            what = f"there is no model {quote(old)} to rename; the models are {join_names(sorted(present))}"
+            problems.append(Problem(sources, what, f"Correct --rename-model{suggestion}"))
+    return {role: _rename(table, names, problems) for role, table in tables.items()}
+
+
+def _rename(table: CanonicalTable, names: Mapping[str, str], problems: list[Problem]) -> CanonicalTable:
+    models = table.arrow["model"]
+    at = pc.index_in(models, value_set=pa.array(list(names), pa.string()))
+    counts = {old: int(pc.sum(pc.equal(at, code)).as_py() or 0) for code, old in enumerate(names)}
+    renamed = pc.coalesce(pa.array(list(names.values()), pa.string()).take(at.combine_chunks()), models)
+    arrow = table.arrow.set_column(table.arrow.column_names.index("model"), "model", renamed)
+    columns = [_column_name(name, names) for name in arrow.column_names]
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        what = f"two columns would be called {quote(twice)} after --rename-model"
+        problems.append(Problem(table.source, what, "Add up the two propensities in the table."))
+        return table
+    read = [(old, f" as {quote(names[old])} ({count:,} rows)") for old, count in counts.items() if count]
+    message = f"{table.source}: models are read under another name: {join_noted_names(read)}."
+    findings = (*table.findings, Finding("models", "pass", Notice(message))) if read else table.findings
+    return replace(table, arrow=arrow.rename_columns(columns), findings=findings)
+
+
+def _column_name(column: str, names: Mapping[str, str]) -> str:
+    """Propensities of single models are named after the models."""
+    if not column.startswith(PROPENSITY_PREFIX):
+        return column
+    model = column.removeprefix(PROPENSITY_PREFIX)
+    return PROPENSITY_PREFIX + names.get(model, model)

@@ -1,0 +1,165 @@
+"""The tables of a study -> canonical columns; all of their problems are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names, quote
+from deconfound.loading.canonical import CanonicalTable, canonicalize
+from deconfound.loading.column_mapping import (
+    ColumnMapping,
+    ColumnResolver,
+    matching_columns,
+    missing_column_problems,
+    unmatched_mappings,
+)
+from deconfound.loading.ignored_columns import ignored_columns
+from deconfound.loading.list_columns import embedding_names, expand_lists
+from deconfound.loading.message_columns import MessageColumns, message_column, read_messages
+from deconfound.loading.model_names import rename_models
+from deconfound.loading.raw import RawTable
+from deconfound.loading.reading_rules import ReadingRules
+from deconfound.loading.row_filter import filter_tables
+from deconfound.loading.sources import TableLike, read_table, source_name
+from deconfound.loading.table_scope import scoped_to
+
+IN_EVERY_FILE = ("context_id", "context", "model", "output", "outcome", "propensity", "draw")
+
+
+def read_canonical_tables(
+    sources: Mapping[str, TableLike],
+    rules: ReadingRules,
+    problems: list[Problem],
+    *,
+    default_columns: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, CanonicalTable]:
+    """Convert every table that can be read; the others only add to ``problems``.
+
+    ``default_columns`` are further mappings, ignored where they name no column of any table.
+    """
+    raws = _read_raw_tables(sources, problems)
+    complete = len(raws) == len(sources)
+    existing = {column for raw in raws.values() for column in raw.arrow.column_names}
+    defaults = {name: column for name, column in default_columns.items() if column in existing}
+    rules = replace(rules, columns={**defaults, **rules.columns})
+    if complete:
+        raws = filter_tables(raws, rules.filters, rules.columns, problems)
+    raws = _with_features(raws, problems)
+    rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, rules.columns)})
+    ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
+    reading = _Reading.of(raws, rules, ignored)
+    unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
+    problems += unmatched.values()
+    tables = reading.without(unmatched).canonicalize(unmatched, problems)
+    return rename_models(tables, rules.rename_models, problems) if len(tables) == len(sources) else tables
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """All tables as they were read, and what is known about all of them together."""
+
+    raws: Mapping[str, RawTable]
+    rules: ReadingRules
+    ignored: Mapping[str, frozenset[str]]
+    accept_id_alias: bool
+
+    @classmethod
+    def of(cls, raws: Mapping[str, RawTable], rules: ReadingRules, ignored: Mapping[str, frozenset[str]]) -> _Reading:
+        with_text = (_has_text(raw.arrow.column_names, scoped_to(rules.columns, role)) for role, raw in raws.items())
+        return cls(raws, rules, ignored, not all(with_text))
+
+    @property
+    def present(self) -> dict[str, tuple[str, Sequence[str]]]:
+        """The source and the columns of each table."""
+        return {role: (raw.source, raw.arrow.column_names) for role, raw in self.raws.items()}
+
+    def without(self, names: Mapping[str, Problem]) -> _Reading:
+        """The same without mappings that were already reported."""
+        columns = {name: column for name, column in self.rules.columns.items() if name not in names}
+        return replace(self, rules=replace(self.rules, columns=columns))
+
+    def canonicalize(self, unmatched: Mapping[str, Problem], problems: list[Problem]) -> dict[str, CanonicalTable]:
+        """The tables in canonical columns; a missing column is reported once for all tables that lack it."""
+        tables: dict[str, CanonicalTable] = {}
+        missing: dict[str, list[str]] = {}
+        for role in self.raws:
+            before = len(problems)
+            raw, mapping = self._resolve(role, problems)
+            for name in mapping.missing:
+                if name not in unmatched and f"{role}.{name}" not in unmatched:
+                    missing.setdefault(name, []).append(role)
+            problems += _lacking_columns(raw, mapping)
+            faultless = len(problems) == before and not mapping.missing
+            table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
+            if table is not None:
+                tables[role] = table
+        problems += missing_column_problems(missing, self.present, self.rules.columns)
+        return tables
+
+    def _resolve(self, role: str, problems: list[Problem]) -> tuple[RawTable, ColumnMapping]:
+        """The table with messages as texts, and which of its columns is which."""
+        raw, faults = self.raws[role], list[Problem]()
+        mapping = self._mapping(role, raw, faults)
+        columns = MessageColumns(
+            mapping.columns.get("context"), mapping.columns.get("output"), "output" in mapping.missing
+        )
+        read = read_messages(raw, columns)
+        if read.arrow.num_columns > raw.arrow.num_columns:
+            faults = []
+            mapping = self._mapping(role, read, faults)
+        problems += faults
+        return read, mapping
+
+    def _mapping(self, role: str, raw: RawTable, problems: list[Problem]) -> ColumnMapping:
+        resolver = ColumnResolver(role, raw.source, scoped_to(self.rules.columns, role), self.accept_id_alias)
+        ignored = self.ignored[role]
+        mapping = resolver.resolve([name for name in raw.arrow.column_names if name not in ignored], problems)
+        return replace(mapping, unused=(*mapping.unused, *sorted(ignored)))
+
+
+def _has_text(names: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Whether a table has a column for the text of contexts."""
+    return columns.get("context") in names or bool(matching_columns("context", names, accept_id_alias=False))
+
+
+def _message_contexts(raws: Mapping[str, RawTable], columns: Mapping[str, str]) -> dict[str, str]:
+    """Columns of messages that are the contexts of tables without a column for them, as --map would say it."""
+    lacking = {
+        role: raw for role, raw in raws.items() if not _has_text(raw.arrow.column_names, scoped_to(columns, role))
+    }
+    found = {f"{role}.context": message_column(raw) for role, raw in lacking.items()}
+    return {name: column for name, column in found.items() if column is not None}
+
+
+def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) -> dict[str, RawTable]:
+    names = {role: source_name(source, role) for role, source in sources.items()}
+    if len(set(names.values())) < len(names):
+        names = {role: f"{role} {name}" for role, name in names.items()}
+    raws = {}
+    for role, source in sources.items():
+        try:
+            raws[role] = read_table(source, role, names[role])
+        except DataError as error:
+            problems += error.problems
+    return raws
+
+
+def _with_features(raws: Mapping[str, RawTable], problems: list[Problem]) -> dict[str, RawTable]:
+    """Lists as features; embeddings only if every table has them, as every feature must be in all of them."""
+    names = [embedding_names(raw) for raw in raws.values()]
+    shared = frozenset.intersection(*names) if names else frozenset()
+    return {role: expand_lists(raw, shared, problems) for role, raw in raws.items()}
+
+
+def _lacking_columns(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
+    """Columns that only some files of a table have: rows of the others would count as missing values."""
+    problems = []
+    for name, column in mapping.columns.items():
+        files = raw.lacking.get(column) if name in IN_EVERY_FILE else None
+        if files:
+            what = f"there is no column {quote(column)}, which other files of {raw.source} have"
+            problems.append(Problem(join_names(files), what, "Name only the files of this table, or add the column."))
+    return problems

@@ -1,0 +1,204 @@
+"""Conditions on rows, such as "country=DE" or "log.time>=2026-05-01": which rows of a table are read."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+
+import numpy as np
+import pyarrow as pa
+
+from deconfound.data import Mask
+from deconfound.data.encode import encode_by_appearance
+from deconfound.errors import DataError, Problem, UsageError
+from deconfound.findings import Finding, Notice
+from deconfound.formatting import did_you_mean, join_names, pluralize, quote
+from deconfound.loading.column_mapping import ALIASES, matching_columns
+from deconfound.loading.raw import Column, RawTable, python_value
+from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
+
+CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<operator>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
+ORDERS: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda cell, value: cell < value,
+    "<=": lambda cell, value: cell <= value,
+    ">": lambda cell, value: cell > value,
+    ">=": lambda cell, value: cell >= value,
+}
+AFTER_ASSIGNMENT = ("model", "output", "outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """One condition. Several values of = are alternatives; the value "" stands for a missing cell."""
+
+    text: str
+    scope: str | None
+    column: str
+    operator: str
+    values: tuple[str, ...]
+
+    def holds(self, cell: object) -> bool | None:
+        """Whether a cell fulfills the condition; None if it cannot be compared with the value."""
+        if self.operator not in ORDERS:
+            return any(_equals(cell, value) for value in self.values) != (self.operator == "!=")
+        if _is_missing(cell):
+            return False
+        for convert in (_as_number, _as_time):
+            left, right = convert(cell), convert(self.values[0])
+            if left is not None and right is not None:
+                return ORDERS[self.operator](left, right)
+        return None
+
+
+def parse_filter(text: str) -> RowFilter:
+    """A condition as it is written on the command line."""
+    match = CONDITION.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"--where takes a condition such as country=DE or score>=3, not {quote(text)}.")
+    scope, column = split_scope(match["name"].strip())
+    operator, value = match["operator"], match["value"].strip()
+    if operator in ORDERS:
+        if _as_number(value) is None and _as_time(value) is None:
+            raise UsageError(f"--where {text}: {operator} needs a number or a time such as 2026-05-01.")
+        return RowFilter(text, scope, column, operator, (value,))
+    alternatives = next(csv.reader([value], skipinitialspace=True), [])
+    return RowFilter(text, scope, column, operator, tuple(one.strip() for one in alternatives) or ("",))
+
+
+def filter_tables(
+    raws: Mapping[str, RawTable], filters: Sequence[RowFilter], columns: Mapping[str, str], problems: list[Problem]
+) -> dict[str, RawTable]:
+    """The tables with the rows that fulfill every condition; ``columns`` is what --map says."""
+    chosen = dict(raws)
+    for condition in filters:
+        at = {
+            role: column
+            for role, raw in raws.items()
+            if in_scope(condition.scope, role)
+            and (column := _find_column(condition.column, raw, scoped_to(columns, role))) is not None
+        }
+        if not at:
+            problems.append(_no_such_column(condition, raws))
+        for role, column in at.items():
+            try:
+                chosen[role] = _filter(chosen[role], role, column, condition)
+            except DataError as error:
+                problems += error.problems
+    return chosen
+
+
+def _find_column(name: str, raw: RawTable, columns: Mapping[str, str]) -> str | None:
+    """A column by the user's name for it, else by its canonical name."""
+    present = raw.arrow.column_names
+    if name in present:
+        return name
+    if columns.get(name) in present:
+        return columns[name]
+    matches = matching_columns(name, present, accept_id_alias=True) if name in ALIASES else []
+    return matches[0] if len(matches) == 1 else None
+
+
+def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Problem:
+    tables = [raw for role, raw in raws.items() if in_scope(condition.scope, role)]
+    names = list(dict.fromkeys(name for raw in tables for name in raw.arrow.column_names))
+    suggestion = did_you_mean(condition.column, names) or "."
+    what = f"there is no column {quote(condition.column)} for --where; the columns are {join_names(names)}"
+    return Problem(join_names([raw.source for raw in tables]), what, f"Correct the name{suggestion}")
+
+
+def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
+    column = raw.column(name)
+    mask = _mask(column, condition)
+    rows = int(mask.sum())
+    if not rows:
+        what = f"no row fulfills --where {condition.text}"
+        raise DataError([Problem(raw.source, what, f"Correct the condition; {name} has {_examples(column)}.")])
+    count = f"{rows:,} of {pluralize(len(mask), 'row')}"
+    message = f"{raw.source}: {count} fulfill --where {condition.text}; the others are not read."
+    findings = [Finding("rows left out", "pass", Notice(message))]
+    if role == "experiment" and rows < len(mask):
+        findings += _after_assignment(raw, name, condition)
+    return replace(
+        raw,
+        arrow=raw.arrow.filter(pa.array(mask)),
+        row_numbers=raw.row_numbers.filter(mask),
+        findings=(*raw.findings, *findings),
+    )
+
+
+def _after_assignment(raw: RawTable, name: str, condition: RowFilter) -> list[Finding]:
+    """Warn of a choice among randomized rows by something that came after the draw."""
+    for canonical in AFTER_ASSIGNMENT:
+        if name in matching_columns(canonical, raw.arrow.column_names, accept_id_alias=False):
+            message = f"{raw.source}: --where {condition.text} chooses randomized rows by their {canonical}."
+            fix = "Compare fewer models with --models instead." if canonical == "model" else "Choose by the context."
+            why = " Rows that are chosen by what came after the draw are no longer randomized."
+            return [Finding("rows left out", "warn", Notice(message + why, fix))]
+    return []
+
+
+def _mask(column: Column, condition: RowFilter) -> Mask:
+    values = column.values
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_nested(values.type):
+        raise DataError([column.column_problem("has lists or objects, which --where cannot compare", "Leave it out.")])
+    distinct, code = encode_by_appearance(values)
+    cells = [*map(python_value, distinct), None]  # the last is that of missing cells
+    held = [condition.holds(cell) for cell in cells]
+    undecided = np.array([one is None for one in held])[code]
+    if undecided.any():
+        fix = f"Write numbers or times such as 2026-05-01 there, or correct --where {condition.text}."
+        raise DataError([column.row_problem(undecided, "cannot be compared", fix)])
+    mask: Mask = np.array([bool(one) for one in held])[code]
+    return mask
+
+
+def _examples(column: Column) -> str:
+    distinct = [str(python_value(value)) for value in column.values.unique()[:10]]
+    return join_names(distinct)
+
+
+def _is_missing(cell: object) -> bool:
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and not cell.strip())
+    )
+
+
+def _equals(cell: object, value: str) -> bool:
+    if _is_missing(cell) or not value:
+        return _is_missing(cell) and not value
+    if isinstance(cell, bool):
+        return value.lower() in (("true", "1") if cell else ("false", "0"))
+    if str(cell).strip() == value:
+        return True
+    left, right = _as_number(cell), _as_number(value)
+    if left is not None or isinstance(cell, str):
+        return left is not None and left == right and not _has_leading_zero(cell, value)
+    moment = _as_time(cell)
+    return moment is not None and moment == _as_time(value)
+
+
+def _has_leading_zero(*texts: object) -> bool:
+    """Whether one is a code such as 007, which is not the number 7."""
+    return any(isinstance(text, str) and re.match(r"0\d", text.strip()) is not None for text in texts)
+
+
+def _as_number(cell: object) -> float | None:
+    try:
+        number = None if isinstance(cell, bool | date) else float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return None if number is None or math.isnan(number) else number
+
+
+def _as_time(cell: object) -> float | None:
+    try:
+        moment = datetime.fromisoformat(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None

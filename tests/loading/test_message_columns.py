@@ -1,0 +1,115 @@
+"""Contexts and outputs that are messages give the same text, whatever shape they are recorded in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deconfound.loading import load
+from tests.support.studies import Good, as_csv, as_jsonl, good_with, refused, same, tables, write_study
+
+SYSTEM = {"role": "system", "content": "Be short."}
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def with_messages(row, *, shape=list, name="messages"):
+    row[name] = shape([SYSTEM, user(row.pop("context"))])
+
+
+def as_text(row):
+    row["context"] = f"system: Be short.\n\nuser: {row['context']}"
+
+
+SHAPES = {
+    "nested": list,
+    "JSON": json.dumps,
+    "request": lambda messages: json.dumps({"messages": messages}),
+    "parts": lambda messages: [m | {"content": [{"type": "text", "text": m["content"]}]} for m in messages],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["messages", "context", "prompt", "Messages"])
+def test_the_same_conversation_is_the_same_context(shape, name):
+    def change(row):
+        with_messages(row, shape=SHAPES[shape], name=name)
+
+    study = load(**tables(good_with(log=change, experiment=as_text, replay=as_text)))
+    expected = load(**tables(good_with(log=as_text, experiment=as_text, replay=as_text)))
+    assert same(study, expected)
+
+
+@pytest.mark.parametrize("writer", [as_csv, as_jsonl])
+def test_messages_are_read_from_files(tmp_path, writer):
+    shape = json.dumps if writer is as_csv else list
+    good = good_with(**dict.fromkeys(("log", "experiment", "replay"), lambda row: with_messages(row, shape=shape)))
+    expected = good_with(**dict.fromkeys(("log", "experiment", "replay"), as_text))
+    study = load(**write_study(tmp_path, good, "csv" if writer is as_csv else "jsonl"))
+    assert same(study, load(**tables(expected)))
+    assert sum(finding.check == "messages" for finding in study.findings) == 3
+
+
+def test_the_last_answer_is_the_output_where_there_is_no_other():
+    def change(row):
+        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": row.pop("output")}]
+
+    assert same(load(**tables(good_with(log=change))), load(**tables(Good())))
+
+
+def test_an_answer_that_is_the_output_is_no_part_of_the_context():
+    """Otherwise no context of the log would be one of the experiment, and contexts would name their models."""
+
+    def change(row):
+        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": row["output"]}]
+
+    assert same(load(**tables(good_with(log=change))), load(**tables(Good())))
+
+
+def test_another_answer_stays_in_the_context():
+    def change(row):
+        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": "Sure:"}]
+
+    study = load(**tables(good_with(log=change)))
+    assert study.log.arrow["context"][0].as_py() == "user: question 0\n\nassistant: Sure:"
+
+
+def test_outputs_may_be_messages_too():
+    def change(row):
+        row["output"] = json.dumps([{"role": "assistant", "content": row["output"]}])
+
+    assert same(load(**tables(good_with(log=change))), load(**tables(Good())))
+
+
+def test_keys_that_only_other_rows_have_change_nothing():
+    """Arrow gives every row all keys of the column."""
+    good = good_with(log=with_messages, experiment=as_text, replay=as_text)
+    good.log[0]["messages"] = [SYSTEM | {"tool_calls": None, "name": "x"}, user("question 0") | {"parts": None}]
+    expected = load(**tables(good_with(log=as_text, experiment=as_text, replay=as_text)))
+    assert same(load(**tables(good)), expected)
+
+
+def test_objects_that_are_no_messages_are_refused_with_their_row():
+    good = good_with(log=lambda row: row.update(context={"question": row["context"], "page": 3}))
+    assert "is a list or an object, not text" in refused(**tables(good))
+
+
+def test_a_number_of_messages_is_no_context():
+    good = good_with(**dict.fromkeys(("log", "experiment", "replay"), lambda row: row.update(messages=3)))
+    study = load(**tables(good))
+    assert "messages" in study.log.unused_columns
+    assert same(study, load(**tables(Good())))
+
+
+def test_json_that_is_no_conversation_stays_as_it_is():
+    good = good_with(**dict.fromkeys(("log", "experiment", "replay"), lambda row: row.update(output='{"a": [1, 2]}')))
+    assert set(load(**tables(good)).log.arrow["output"].to_pylist()) == {'{"a": [1, 2]}'}
+
+
+def test_an_empty_conversation_is_a_missing_context():
+    good = good_with(log=with_messages)
+    good.log[2]["messages"] = []
+    assert "row 3: messages has no value" in refused(**tables(good))
