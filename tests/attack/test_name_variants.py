@@ -68,7 +68,10 @@ def test_the_option_says_it_too():
 def test_a_context_that_was_replayed_under_another_writing_is_explained(change):
     good = good_with(experiment=lambda row: row.update(context=change(row["context"])))
     message = refused(**tables(good))
-    assert "6 contexts differ from a replayed one only in surrounding spaces or line ends" in message
+    assert (
+        "6 contexts differ from a replayed one only in surrounding spaces, line ends or Unicode normalization"
+        in message
+    )
 
 
 def test_line_ends_inside_a_context_count_as_writing():
@@ -83,3 +86,12 @@ def test_a_context_that_was_never_replayed_is_not():
     good = Good()
     good.experiment[0]["context"] = "another question"
     assert "differ" not in refused(**tables(good))
+
+
+def test_the_log_warns_of_contexts_that_are_written_differently():
+    """Otherwise checks that need the same contexts in both tables see none, and say nothing."""
+    study = load(**tables(good_with(log=lambda row: row.update(context=row["context"] + " "))))
+    warning = next(finding for finding in study.findings if finding.check == "contexts")
+    assert warning.verdict == "warn"
+    assert "6 contexts differ from a replayed one only in surrounding spaces" in warning.details.message
+    assert all(finding.check != "contexts" for finding in load(**tables(good_with())).findings)

@@ -9,7 +9,7 @@ import pytest
 
 from deconfound.chat.conversation import Message
 from deconfound.errors import UsageError
-from deconfound.loading.outcome_words import word_value
+from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.score_join import choose_outcome, join_scores
@@ -81,12 +81,12 @@ def test_words_are_numbers_and_unknown_words_are_counted():
     ],
 )
 def test_known_words(text, value):
-    assert word_value(text) == value
+    assert OutcomeScale().value(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "perhaps", "nan", "inf", "1,5", "0x1", "1_000"])
 def test_other_words_are_no_numbers(text):
-    assert math.isnan(word_value(text))
+    assert math.isnan(OutcomeScale().value(text))
 
 
 def test_the_only_human_score_is_the_outcome_and_in_doubt_the_user_is_asked():

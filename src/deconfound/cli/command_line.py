@@ -90,14 +90,20 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run_command(arguments: Sequence[str]) -> int:
-    if any("\0" in argument for argument in arguments):
-        raise UsageError("An argument contains the character NUL, which no name of a file or model can have.")
+    _refuse_nul(arguments)
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
     parser = build_parser()
-    parsed = parser.parse_args(list(map(_without_exponent, with_study_file(arguments, parser))))
+    words, study_file = with_study_file(arguments, parser)
+    _refuse_nul(words)
+    parsed = parser.parse_args(list(map(_without_exponent, words)), argparse.Namespace(study_file=study_file))
     code: int = parsed.run(parsed)
     return code
+
+
+def _refuse_nul(words: Sequence[str]) -> None:
+    if any("\0" in word for word in words):
+        raise UsageError("An argument contains the character NUL, which no name of a file or model can have.")
 
 
 def _without_exponent(word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from deconfound.cli.options import EXIT_CODES, Commands, report_written
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
 from deconfound.cli.terminal import write_message
+from deconfound.errors import UsageError
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import join_names, shell_argument
 
@@ -42,6 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.loading.table_roles import assign_roles, require_tables
 
     paths = require_tables(arguments.tables)
+    for path in paths:
+        if not os.fsdecode(path).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in os.fsdecode(path)):
+            raise UsageError(
+                f"{readable_path(path)}: a study file cannot name a file whose name is not UTF-8. Rename it."
+            )
     output = check_output_file(arguments.output, paths, overwrite=arguments.overwrite)
     text = study_file_text(assign_roles(paths), output.parent)
     with writing(output, overwrite=arguments.overwrite):
@@ -49,6 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
     report_written(output)
     write_message(f"Next: edit it if needed, then deconfound check {shell_argument(readable_path(output))}\n")
     return 0
+
+
+def _require_utf8_names(paths: Sequence[Path]) -> None:
+    for path in paths:
+        try:
+            os.fsdecode(path).encode()
+        except UnicodeEncodeError:
+            name = readable_path(path)
+            raise UsageError(f"{name}: a study file cannot name a file whose name is not UTF-8. Rename it.") from None
 
 
 def study_file_text(tables: Sequence[RoleTable], folder: Path) -> str:
@@ -65,7 +80,7 @@ def _table_line(role: str, table: RoleTable | None, folder: Path) -> str:
     if table is None:
         return f'# {role} = "FILE"  # missing: no table seems to be the {role}'
     path = os.path.relpath(table.path, folder or ".")
-    return f"{role} = {json.dumps(path, ensure_ascii=False)}  # {table.raw.arrow.num_rows:,} rows"
+    return f"{role} = {toml_string(path)}  # {table.raw.arrow.num_rows:,} rows"
 
 
 def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
@@ -74,8 +89,8 @@ def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
     if column is None:
         return []
     names = sorted({str(name) for name in source.raw.arrow[column].unique().to_pylist() if name is not None})
-    listed = json.dumps(names[:MAX_MODELS_LISTED], ensure_ascii=False)
-    return [f"# models = {escape_line(listed)}  # compare only these; by default all that were replayed"]
+    listed = ", ".join(map(toml_string, names[:MAX_MODELS_LISTED]))
+    return [f"# models = [{listed}]  # compare only these; by default all that were replayed"]
 
 
 def _outcome_lines(by_role: dict[str, RoleTable]) -> list[str]:
@@ -90,9 +105,15 @@ def _outcome_lines(by_role: dict[str, RoleTable]) -> list[str]:
         values = table.raw.arrow[column]
         if pa.types.is_floating(values.type) or pa.types.is_integer(values.type):
             low, high = pc.min_max(values).as_py().values()
-            if low is not None and (low < 0 or high > 1):
-                return [f"outcome-range = [{min(low, 0) if low < 1 else low:g}, {high:g}]  # the ends of the scale"]
+            if low is not None and math.isfinite(low) and math.isfinite(high) and (low < 0 or high > 1):
+                return [f"outcome-range = [{min(low, 0) if low < 1 else low!r}, {high!r}]  # the ends of the scale"]
     return ["# outcome-range = [1, 5]  # the ends of the outcomes' scale, if not 0 and 1"]
+
+
+def toml_string(text: str) -> str:
+    """A text as a TOML string in one line; control characters are written by their numbers."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in escaped) + '"'
 
 
 def _map_lines(tables: Sequence[RoleTable]) -> list[str]:
@@ -100,7 +121,7 @@ def _map_lines(tables: Sequence[RoleTable]) -> list[str]:
     lines = ["[map]  # canonical name = your column"]
     for table in tables:
         for name, column in table.mapping.by_alias.items():
-            lines.append(f"# {name} = {json.dumps(column, ensure_ascii=False)}  # recognized in the {table.role}")
+            lines.append(escape_line(f"# {name} = {toml_string(column)}  # recognized in the {table.role}"))
         for name in table.mapping.missing:
             columns = join_names(table.raw.arrow.column_names)
             lines.append(escape_line(f'# {name} = "COLUMN"  # missing in the {table.role}; it has {columns}'))

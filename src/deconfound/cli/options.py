@@ -182,11 +182,12 @@ def parse_renamed_models(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def input_files(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[Path, ...]:
-    """Every file that these options name, those of folders and patterns included."""
+    """Every file that is read: those that the options name, folders and patterns included, and the study file."""
     from deconfound.loading.table_files import find_files
 
     given = (getattr(arguments, name) for name in names)
-    return tuple(file for source in given if source is not None for file in find_files(source))
+    tables = tuple(file for source in given if source is not None for file in find_files(source))
+    return tables if arguments.study_file is None else (*tables, arguments.study_file)
 
 
 def parse_numbers(text: str | None, option: str) -> dict[str, float]:
@@ -196,6 +197,8 @@ def parse_numbers(text: str | None, option: str) -> dict[str, float]:
         if not part.strip():
             continue
         name, equals, value = part.rpartition("=")
+        if name.strip() in numbers:
+            raise UsageError(f"{option} names {quote(name.strip())} more than once; give it one number.")
         try:
             numbers[name.strip()] = float(value)
         except ValueError:

@@ -20,26 +20,27 @@ from deconfound.formatting import did_you_mean, quote
 EXTENSION = ".toml"
 STUDY_COMMANDS = ("evaluate", "check", "plan")
 PATH_OPTIONS = ("log", "experiment", "replay", "target", "output")
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 2  # of tables: [map] and [map.log]
 
 
-def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -> Sequence[str]:
-    """The command line with the options of the study file that stands right after the command, if one does."""
+def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -> tuple[Sequence[str], Path | None]:
+    """The command line with the options of the study file that stands right after the command, and that file."""
     if len(arguments) < 2 or arguments[0] not in STUDY_COMMANDS or not arguments[1].lower().endswith(EXTENSION):
-        return arguments
+        return arguments, None
     commands = next(each for each in _actions(parser) if isinstance(each, argparse._SubParsersAction))
     known = {name for command in STUDY_COMMANDS for name in _options(commands.choices[command])}
     path, rest = Path(arguments[1]), arguments[2:]
     own = _options(commands.choices[arguments[0]])
-    given = {word[2:].partition("=")[0] for word in rest if word.startswith("--")}
     words: list[str] = []
     for key, value in read_study_file(path).items():
         name = key.replace("_", "-")
         if name not in known:
             suggestion = did_you_mean(name, sorted(known)) or "."
-            raise UsageError(f"{path.name}: there is no option {quote(key)}{suggestion}")
-        if name in own and name not in given:
+            raise UsageError(f"{readable_path(path.name)}: there is no option {quote(key)}{suggestion}")
+        if name in own and not any(_names(word, own[name]) for word in rest):
             words += _words(name, value, own[name], path)
-    return [arguments[0], *words, *rest]
+    return [arguments[0], *words, *rest], path
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
@@ -52,41 +53,67 @@ def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return {option.removeprefix("--"): action for option, action in names if option.startswith("--")}
 
 
+def _names(word: str, action: argparse.Action) -> bool:
+    """Whether a word of the command line is an option: its long name or the beginning of it, or its short name."""
+    name = word.partition("=")[0]
+    if name.startswith("--"):
+        return len(name) > 2 and any(option.startswith(name) for option in action.option_strings)
+    return word[:2] in action.option_strings
+
+
 def read_study_file(path: Path) -> dict[str, Any]:
     """The keys and values of a study file."""
     source = readable_path(path)
     try:
+        if path.exists() and not path.is_file():
+            raise DataError([Problem(source, "this is not an ordinary file", "Name a study file.")])
+        if path.stat().st_size > MAX_BYTES:
+            raise DataError([Problem(source, "a study file has at most 1 MB", "Name the right file.")])
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         problem = Problem(source, f"the file cannot be opened: {error.strerror}", "Check the name and the folder.")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        problem = Problem(source, "the values are nested too deeply", "Write one value, or one list, per option.")
+    except ValueError as error:  # no TOML, no UTF-8, or an integer of thousands of digits
         problem = Problem(source, f"this is no valid TOML: {error}", "Correct that line.")
     raise DataError([problem])
 
 
 def _words(name: str, value: object, action: argparse.Action, path: Path) -> list[str]:
     """One option as it would be written on the command line."""
-    option = f"--{name}"
+    option, source = f"--{name}", readable_path(path.name)
     if isinstance(value, bool):
         if action.nargs != 0:
-            raise UsageError(f"{path.name}: {name} takes a value, not {str(value).lower()}.")
+            raise UsageError(f"{source}: {name} takes a value, not {str(value).lower()}.")
         return [option] if value else []
     if isinstance(value, dict):
-        return [word for entry in _entries(value) for word in (option, entry)]
+        return [word for entry in _entries(value, source) for word in (option, entry)]
+    values = [_text(one, f"{source}: {name}") for one in (value if isinstance(value, list) else [value])]
     if name in PATH_OPTIONS:
-        paths = value if isinstance(value, list) and action.nargs == "+" else [value]
-        return [option, *(str(path.parent / str(one)) for one in paths)]
-    if isinstance(value, list) and isinstance(action.nargs, int):
-        return [option, *map(str, value)]
-    if isinstance(value, list) and isinstance(action, argparse._AppendAction):
-        return [word for one in value for word in (option, str(one))]
-    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-    return [option, text]
+        values = [str(path.parent / one) for one in values]
+    if isinstance(action, argparse._AppendAction):
+        return [word for one in values for word in (option, one)]
+    return [option, *values] if action.nargs is not None else [option, ",".join(values)]
 
 
-def _entries(table: dict[str, Any], prefix: str = "") -> list[str]:
+def _entries(table: dict[str, Any], source: str, prefix: str = "") -> list[str]:
     """[map] with outcome = "thumbs" is outcome=thumbs; [map.log] with outcome = "thumbs" is log.outcome=thumbs."""
     entries = []
     for key, value in table.items():
-        entries += _entries(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}={value}"]
+        if not isinstance(value, dict):
+            entries.append(f"{prefix}{key}={_text(value, f'{source}: {prefix}{key}')}")
+        elif prefix.count(".") < MAX_DEPTH - 1:
+            entries += _entries(value, source, f"{prefix}{key}.")
+        else:
+            raise UsageError(f"{source}: {prefix}{key} has tables inside; write one value for each name.")
     return entries
+
+
+def _text(value: object, where: str) -> str:
+    """A value as a word of the command line; lists and tables have none."""
+    if isinstance(value, list | dict):
+        raise UsageError(f"{where} has a list or a table where one value is expected.")
+    try:
+        return str(value)
+    except ValueError:  # an integer of thousands of digits
+        raise UsageError(f"{where} is a number with too many digits.") from None

@@ -204,17 +204,33 @@ def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[
 
 def _rewritten_contexts(incomplete: Experiment, replay: Replay) -> str:
     """Say how many contexts without a full replay have one under a text, or an id, that is written differently."""
-    column = "context" if "context" in incomplete.arrow.column_names else "context_id"
+    column, count = _count_rewritten(incomplete, replay)
+    return f"{_rewritten(column, count)}: write them the same in both tables. " if count else ""
+
+
+def _count_rewritten(table: Table, replay: Replay) -> tuple[str, int]:
+    """How many contexts, or ids, of a table are not replayed as they are and are if written a little differently."""
+    column = "context" if "context" in table.arrow.column_names else "context_id"
     if column not in replay.arrow.column_names:
-        return ""
+        return column, 0
     replayed = replay.unique_values(column)
     folded = {fold_text(text) for text in replayed}
-    count = sum(fold_text(text) in folded for text in incomplete.unique_values(column) - replayed)
-    if not count:
-        return ""
+    return column, sum(fold_text(text) in folded for text in table.unique_values(column) - replayed)
+
+
+def _rewritten(column: str, count: int) -> str:
     verb = "differs" if count == 1 else "differ"
-    what = f"{pluralize(count, column)} {verb} from a replayed one only in surrounding spaces or line ends"
-    return f"{what}: write them the same in both tables. "
+    where = "surrounding spaces, line ends or Unicode normalization"
+    return f"{pluralize(count, column)} {verb} from a replayed one only in {where}"
+
+
+def rewritten_log_findings(log: Log, replay: Replay) -> list[Finding]:
+    """Warn of contexts of the log that are not recognized as replayed: checks that compare the two would see none."""
+    column, count = _count_rewritten(log, replay)
+    if not count:
+        return []
+    message = f"{log.source}: {_rewritten(column, count)}, and count as other contexts."
+    return [Finding("contexts", "warn", Notice(message, "Write them the same in all tables."))]
 
 
 def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:

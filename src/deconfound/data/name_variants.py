@@ -66,5 +66,5 @@ def _fold(name: str, spellings: Iterable[Spelling]) -> str:
 
 
 def fold_text(text: str) -> str:
-    """A text without surrounding white space and with one kind of line end."""
-    return "\n".join(text.strip().splitlines())
+    """A text without surrounding white space, with one kind of line end and composed Unicode characters."""
+    return "\n".join(unicodedata.normalize("NFC", text).strip().splitlines())

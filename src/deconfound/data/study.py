@@ -98,6 +98,7 @@ class Study:
         if problems:
             raise DataError(problems)
         findings += cross_table.unrated_log_findings(log, unrated_log)
+        findings += cross_table.rewritten_log_findings(log, replay)
         findings += cross_table.uncompared_model_findings(log, experiment, names)
         findings += table_sizes.size_findings(log, experiment, names)
         return cls(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from deconfound.loading.convert import (
     to_strings,
     to_times,
 )
-from deconfound.loading.outcome_words import translate_words
+from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
 
@@ -73,14 +73,6 @@ class CanonicalTable:
         return replace(self, arrow=self.arrow.select(ordered + sorted(set(names) - set(ordered))))
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeScale:
-    """The range of outcomes, if not [0, 1], and what words mean beyond the usual ones."""
-
-    range: tuple[float, float] | None = None
-    words: Mapping[str, float] = field(default_factory=dict)
-
-
 def canonicalize(
     raw: RawTable, mapping: ColumnMapping, scale: OutcomeScale, problems: list[Problem]
 ) -> CanonicalTable | None:
@@ -89,7 +81,7 @@ def canonicalize(
     columns, findings = _without_faulty_options(columns)
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        outcome, finding = translate_words(columns["outcome"], scale.words)
+        outcome, finding = translate_words(columns["outcome"], scale)
         findings += [] if finding is None else [finding]
         converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
     if "time" in columns:
@@ -148,7 +140,7 @@ def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem
     if np.isnan(values).all() and len(problems) == before:
         fix = "Name the right column with --map outcome=COLUMN."
         problems.append(Problem(column.source, "no row has an outcome", fix))
-    low, high = scale.range or (0.0, 1.0)
+    low, high = scale.ends
     outside = np.isfinite(values) & ((values < low) | (values > high))
     if outside.any():
         problems.append(_outside_range(column, values, outside, scale))

@@ -20,7 +20,8 @@ from deconfound.loading.ignored_columns import ignored_columns
 from deconfound.loading.list_columns import embedding_names, expand_lists
 from deconfound.loading.message_columns import MessageColumns, message_column, read_messages
 from deconfound.loading.model_names import rename_models
-from deconfound.loading.raw import RawTable
+from deconfound.loading.outcome_words import unknown_words
+from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
 from deconfound.loading.row_filter import filter_tables
 from deconfound.loading.sources import TableLike, read_table, source_name
@@ -85,6 +86,7 @@ class _Reading:
         """The tables in canonical columns; a missing column is reported once for all tables that lack it."""
         tables: dict[str, CanonicalTable] = {}
         missing: dict[str, list[str]] = {}
+        outcomes: list[Column] = []
         for role in self.raws:
             before = len(problems)
             raw, mapping = self._resolve(role, problems)
@@ -92,12 +94,23 @@ class _Reading:
                 if name not in unmatched and f"{role}.{name}" not in unmatched:
                     missing.setdefault(name, []).append(role)
             problems += _lacking_columns(raw, mapping)
+            outcomes += [raw.column(mapping.columns["outcome"])] if "outcome" in mapping.columns else []
             faultless = len(problems) == before and not mapping.missing
             table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
             if table is not None:
                 tables[role] = table
         problems += missing_column_problems(missing, self.present, self.rules.columns)
+        problems += self._unknown_words(outcomes)
         return tables
+
+    def _unknown_words(self, outcomes: Sequence[Column]) -> list[Problem]:
+        """Words of --outcome-values that are in no table: probably written differently there."""
+        words = unknown_words(outcomes, self.rules.scale)
+        if not words or not outcomes:
+            return []
+        found = join_names([str(python_value(cell)) for column in outcomes for cell in column.values.unique()[:10]])
+        what = f"no outcome is {join_names(words)}, which --outcome-values names; there are {found}"
+        return [Problem(join_names([column.source for column in outcomes]), what, "Correct the word, or leave it out.")]
 
     def _resolve(self, role: str, problems: list[Problem]) -> tuple[RawTable, ColumnMapping]:
         """The table with messages as texts, and which of its columns is which."""

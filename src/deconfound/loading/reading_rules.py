@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from deconfound.errors import UsageError
-from deconfound.loading.canonical import OutcomeScale
 from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.loading.row_filter import RowFilter, parse_filter
 
 MIN_RANGE, MAX_RANGE_END = 1e-9, 1e12  # of --outcome-range; beyond them outcomes lose their digits

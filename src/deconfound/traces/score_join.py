@@ -16,7 +16,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names, join_noted_names, quote
-from deconfound.loading.outcome_words import word_value
+from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
 
@@ -99,6 +99,5 @@ def choose_outcome(joined: JoinedScores, requested: str | None) -> str | None:
 
 
 def _number(value: float | bool | str, words: Mapping[str, float]) -> float:
-    if isinstance(value, str):
-        return word_value(value, words)
-    return float(value) if math.isfinite(value) else math.nan
+    number = OutcomeScale(None, words).value(value)
+    return number if math.isfinite(number) else math.nan
