@@ -57,6 +57,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
         help="randomized calls have this attribute, such as tag.exp=true; repeatable",
     )
     parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
+    parser.add_argument(
+        "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM's config.yaml, tensorzero.toml"
+    )
     parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
     parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
     parser.add_argument(
@@ -71,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.traces.trace_import import read_traces
 
     folder = check_output_folder(arguments.output)
-    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures)
+    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures, arguments.propensity_from)
     check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
     options = _options(arguments)
     with TemporaryDirectory(prefix="deconfound-") as temporary:
@@ -101,14 +104,19 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
     from deconfound.traces.call_filter import parse_condition
     from deconfound.traces.experiment_rows import ExperimentRule
     from deconfound.traces.exposures import read_exposures
+    from deconfound.traces.router_config import read_router_config
     from deconfound.traces.study_tables import ConvertOptions
 
+    if arguments.propensity and arguments.propensity_from:
+        raise UsageError("--propensity and --propensity-from say the same thing; use one of them.")
+    router = read_router_config(Path(arguments.propensity_from)) if arguments.propensity_from else None
     exposures = None
     if arguments.exposures is not None:
         exposures = read_exposures(arguments.exposures, arguments.exposure_name)
     rule = ExperimentRule(
         where=tuple(map(parse_condition, arguments.experiment_where)),
         propensity=parse_propensity(arguments.propensity),
+        router=router,
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )

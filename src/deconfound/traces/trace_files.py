@@ -33,6 +33,7 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
 READABLE = "Use .jsonl, .ndjson, .json or .csv (each also with .gz or .zst), .parquet or .eval."
 AS_JSON = "Export the traces as JSON Lines, JSON, CSV or Parquet."
 AS_OTLP_JSON = 'Let the exporter write JSON: in the file exporter of the OpenTelemetry Collector, set "format: json".'
+AS_OPTION = "Give the configuration of a router with --propensity-from."
 FOREIGN_EXTENSIONS = {
     ".pb": ("OTLP in protobuf", AS_OTLP_JSON),
     ".binpb": ("OTLP in protobuf", AS_OTLP_JSON),
@@ -43,6 +44,9 @@ FOREIGN_EXTENSIONS = {
     ".zip": ("a zip archive", "Unpack it, and name the folder."),
     ".tar": ("a tar archive", "Unpack it, and name the folder."),
     ".tgz": ("a tar archive", "Unpack it, and name the folder."),
+    ".yaml": ("a configuration", AS_OPTION),
+    ".yml": ("a configuration", AS_OPTION),
+    ".toml": ("a configuration", AS_OPTION),
     ".pdf": ("a PDF document", AS_JSON),
     ".db": ("a database", AS_JSON),
     ".sqlite": ("a database", AS_JSON),
