@@ -9,14 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from deconfound.cli.options import EXIT_CODES, Commands, parse_numbers
+from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
+from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote
 
 if TYPE_CHECKING:
+    from deconfound.traces.reader import Remarks
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
 
@@ -45,6 +47,7 @@ def add_command(commands: Commands) -> None:
     _add_experiment_options(parser)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to write the tables")
     add_overwrite_option(parser)
+    add_quiet_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -70,22 +73,36 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, join, write the tables, and account for every call."""
     from deconfound.report.trace_text import conversion_text, next_evaluation
-    from deconfound.traces.study_tables import make_tables
-    from deconfound.traces.trace_import import read_traces
 
     folder = check_output_folder(arguments.output)
     inputs = (*arguments.paths, arguments.outcomes, arguments.exposures, arguments.propensity_from)
     check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
     options = _options(arguments)
-    with TemporaryDirectory(prefix="deconfound-") as temporary:
-        traces = _with_feedback(read_traces(arguments.paths, Path(temporary) / "texts.arrow"), arguments)
-        tables = make_tables(traces.table, options)
-    if tables.log is None and tables.experiment is None and tables.replay is None:
-        raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    _write(tables, folder, inputs, overwrite=arguments.overwrite)
-    write_result(conversion_text(tables, traces.remarks))
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    try:
+        tables, remarks = _make_tables(arguments, options, progress)
+        progress("writing the tables", 0.0)
+        _write(tables, folder, inputs, overwrite=arguments.overwrite)
+    finally:
+        progress.clear()
+    write_result(conversion_text(tables, remarks))
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
     return 0
+
+
+def _make_tables(
+    arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
+) -> tuple[StudyTables, Remarks]:
+    from deconfound.traces.study_tables import make_tables
+    from deconfound.traces.trace_import import read_traces
+
+    with TemporaryDirectory(prefix="deconfound-") as temporary:
+        traces = read_traces(arguments.paths, Path(temporary) / "texts.arrow", progress.reading)
+        progress("joining scores and assignments", 0.0)
+        tables = make_tables(_with_feedback(traces, arguments).table, options)
+    if tables.log is None and tables.experiment is None and tables.replay is None:
+        raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
+    return tables, traces.remarks
 
 
 def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deconfound.cli.options import EXIT_CODES, Commands, add_output_options
+from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.terminal import write_result
 
 
@@ -37,9 +38,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     paths, configs = split_configs(arguments.paths)
     routers = [read_router_config(path) for path in configs]
-    with TemporaryDirectory(prefix="deconfound-") as folder:
-        traces = read_traces(paths, Path(folder) / "texts.arrow")
-        inventory = take_inventory(traces, configs=routers)
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    try:
+        with TemporaryDirectory(prefix="deconfound-") as folder:
+            traces = read_traces(paths, Path(folder) / "texts.arrow", progress.reading)
+            progress("counting", 0.0)
+            inventory = take_inventory(traces, configs=routers)
+    finally:
+        progress.clear()
     text = inventory_text(inventory, traces.remarks, paths)
     write_result(dump_json(asdict(inventory)) if arguments.json else text)
     return 0

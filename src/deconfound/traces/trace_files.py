@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,6 +77,14 @@ class TraceFile:
     codec: str | None
 
 
+Follow = Callable[[Callable[[], int]], None]
+"""Takes a function that returns the position in the file that is read now."""
+
+
+def not_followed(position: Callable[[], int]) -> None:
+    """Ignore the position."""
+
+
 def files_of(paths: Iterable[str | Path], remarks: Remarks) -> list[TraceFile]:
     """The files that paths, folders and patterns such as ``logs/*.jsonl`` name, each once, in the order of names.
 
@@ -112,10 +120,11 @@ def trace_file(path: Path) -> TraceFile:
     raise file_error(source, f"unsupported file extension {quote(extensions)}", READABLE)
 
 
-def open_trace(file: TraceFile) -> io.BufferedReader:
+def open_trace(file: TraceFile, follow: Follow = not_followed) -> io.BufferedReader:
     """Open a file for reading from its start, decompressed; content that is no text of UTF-8 raises."""
     try:
         raw = io.FileIO(file.path)
+        follow(raw.tell)
         unpacked = pa.input_stream(raw, compression=file.codec) if file.codec else raw
         stream = io.BufferedReader(unpacked, BUFFER_BYTES)
         try:
