@@ -90,6 +90,18 @@ def test_tables_of_the_platforms_are_understood(columns, unit, variant):
     assert exposure.propensity == columns.get("actionProbability", [None])[0]
 
 
+def test_records_of_a_bandit_are_one_draw_per_decision(tmp_path):
+    """The latest decision before a call counts; two at the same time are ambiguous, and the unit is left out."""
+    table = tmp_path / "bandit.csv"
+    rows = ["u1,ant,1000,0.8", "u1,bee,2000,0.3", "u2,bee,1000,0.2", "u3,ant,1000,0.5", "u3,bee,1000,0.5"]
+    table.write_text("\n".join(["subject,action,timestamp,propensity", *rows]), encoding="utf-8")
+    calls = [call("u1", "ant", 1500.0), call("u1", "bee", 2500.0), call("u2", "bee", 1001.0), call("u3", "ant", 2000.0)]
+    found = find_experiment(calls, ExperimentRule(exposures=read_exposures(table)))
+    assert found.randomized.tolist() == [True, True, True, False]
+    assert found.propensity[:3].tolist() == [0.8, 0.3, 0.2]
+    assert found.switched_units == 1
+
+
 def test_a_table_without_units_or_variants_is_refused():
     with pytest.raises(DataError, match="variation_id"):
         read_exposures(pa.table({"user_id": ["a"], "x": ["y"]}))

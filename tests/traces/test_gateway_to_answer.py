@@ -81,6 +81,16 @@ def test_fallbacks_and_cached_answers_are_not_randomized(tmp_path, capsys):
     assert "log: 50 rows" in text
 
 
+def test_a_propensity_that_some_rows_lack_is_left_out_and_said(tmp_path, capsys):
+    write_gateway(tmp_path / "team", direct=30, routed=40)
+    lines = [f"u-r-{n},{GOOD},{0.5 if n % 2 else ''}" for n in range(40)]
+    (tmp_path / "exposures.csv").write_text("\n".join(["user_id,variant,propensity", *lines]), encoding="utf-8")
+    exposures = ("--exposures", str(tmp_path / "exposures.csv"))
+    assert main(convert(tmp_path / "team", *exposures, "-o", str(tmp_path / "study"))) == 0
+    assert "so the column is left out" in " ".join(capsys.readouterr().out.split())
+    assert "propensity" not in pq.read_table(tmp_path / "study" / "experiment.parquet").column_names
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

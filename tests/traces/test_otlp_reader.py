@@ -114,6 +114,12 @@ def test_what_another_span_says_about_the_trace_holds_for_its_calls():
     assert found.attributes == {"tag.exp": "true", "metadata.arm": "b"}
 
 
+def test_tags_alone_that_another_span_states_hold_for_the_calls_of_its_trace():
+    root = span_of({"langfuse.observation.type": "span", "langfuse.trace.metadata": '{"arm": "test"}'}, spanId="0a")
+    calls, _, _ = read_values(Otlp(), [spans_document(root, span_of(GENAI))])
+    assert calls[0].attributes["metadata.arm"] == "test"
+
+
 def test_names_of_prompts_in_langfuse_are_attributes():
     call = only_call(
         {
@@ -177,3 +183,22 @@ def test_spans_without_ids_and_other_records_are_remarked():
     calls, _, remarks = read_values(Otlp(), values)
     assert calls == []
     assert remarks == {"spans have no id": 1, "records are not OTLP JSON": 1}
+
+
+def arm_of(*values):
+    """The attribute "arm" of a call that has these values for it."""
+    span = span_of(GENAI)
+    pairs = [{"key": "arm", "value": value} for value in values]
+    calls, _, _ = read_values(Otlp(), [spans_document({**span, "attributes": [*span["attributes"], *pairs]})])
+    return calls[0].attributes.get("arm")
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [({"stringValue": "b"}, "b"), ({"intValue": "7"}, "7"), ({}, None), (None, None)]
+)
+def test_of_a_repeated_attribute_the_last_counts_even_if_it_is_empty(last, expected):
+    assert arm_of({"stringValue": "a"}, last) == expected
+
+
+def test_a_value_of_two_types_is_a_list_before_it_is_a_text():
+    assert arm_of({"stringValue": "a", "arrayValue": {"values": [{"stringValue": "b"}]}}) == '["b"]'

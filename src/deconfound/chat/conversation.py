@@ -75,7 +75,7 @@ def _messages_of_object(value: Mapping[str, Any], depth: int) -> Iterator[Messag
         yield from _messages(decode(value[request]), depth - 1)
     elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
         yield _message(value["kwargs"], depth, kind=_last(value.get("id")))
-    elif any(key in value for key in ("role", "parts")) or ("content" in value and "type" in value):
+    elif "role" in value or "parts" in value or ("content" in value and "type" in value):
         yield _message(value, depth)
     elif isinstance(value.get("message"), Mapping):
         yield from _messages_of_object(value["message"], depth - 1)

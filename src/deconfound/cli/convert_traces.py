@@ -9,14 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from deconfound.cli.options import EXIT_CODES, Commands, parse_numbers
+from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
+from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote
 
 if TYPE_CHECKING:
+    from deconfound.traces.reader import Remarks
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
 
@@ -45,6 +47,7 @@ def add_command(commands: Commands) -> None:
     _add_experiment_options(parser)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where to write the tables")
     add_overwrite_option(parser)
+    add_quiet_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -57,6 +60,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
         help="randomized calls have this attribute, such as tag.exp=true; repeatable",
     )
     parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
+    parser.add_argument(
+        "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM's config.yaml, tensorzero.toml"
+    )
     parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
     parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
     parser.add_argument(
@@ -67,22 +73,36 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, join, write the tables, and account for every call."""
     from deconfound.report.trace_text import conversion_text, next_evaluation
+
+    folder = check_output_folder(arguments.output)
+    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures, arguments.propensity_from)
+    check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
+    options = _options(arguments)
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    try:
+        tables, remarks = _make_tables(arguments, options, progress)
+        progress("writing the tables", 0.0)
+        _write(tables, folder, inputs, overwrite=arguments.overwrite)
+    finally:
+        progress.clear()
+    write_result(conversion_text(tables, remarks))
+    write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
+    return 0
+
+
+def _make_tables(
+    arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
+) -> tuple[StudyTables, Remarks]:
     from deconfound.traces.study_tables import make_tables
     from deconfound.traces.trace_import import read_traces
 
-    folder = check_output_folder(arguments.output)
-    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures)
-    check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
-    options = _options(arguments)
     with TemporaryDirectory(prefix="deconfound-") as temporary:
-        traces = _with_feedback(read_traces(arguments.paths, Path(temporary) / "texts.arrow"), arguments)
-        tables = make_tables(traces.table, options)
+        traces = read_traces(arguments.paths, Path(temporary) / "texts.arrow", progress.reading)
+        progress("joining scores and assignments", 0.0)
+        tables = make_tables(_with_feedback(traces, arguments).table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    _write(tables, folder, inputs, overwrite=arguments.overwrite)
-    write_result(conversion_text(tables, traces.remarks))
-    write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
-    return 0
+    return tables, traces.remarks
 
 
 def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
@@ -101,14 +121,19 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
     from deconfound.traces.call_filter import parse_condition
     from deconfound.traces.experiment_rows import ExperimentRule
     from deconfound.traces.exposures import read_exposures
+    from deconfound.traces.router_config import read_router_config
     from deconfound.traces.study_tables import ConvertOptions
 
+    if arguments.propensity and arguments.propensity_from:
+        raise UsageError("--propensity and --propensity-from say the same thing; use one of them.")
+    router = read_router_config(Path(arguments.propensity_from)) if arguments.propensity_from else None
     exposures = None
     if arguments.exposures is not None:
         exposures = read_exposures(arguments.exposures, arguments.exposure_name)
     rule = ExperimentRule(
         where=tuple(map(parse_condition, arguments.experiment_where)),
         propensity=parse_propensity(arguments.propensity),
+        router=router,
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deconfound.cli.options import EXIT_CODES, Commands, add_output_options
+from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.terminal import write_result
 
 
@@ -20,7 +21,9 @@ def add_command(commands: Commands) -> None:
         "scores and experiments, and names the command to run next.",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or patterns")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="files, folders or patterns; also a router's config.yaml"
+    )
     add_output_options(parser)
     parser.set_defaults(run=run)
 
@@ -30,11 +33,19 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.document import dump_json
     from deconfound.report.trace_text import inventory_text
     from deconfound.traces.inventory import take_inventory
+    from deconfound.traces.router_config import read_router_config, split_configs
     from deconfound.traces.trace_import import read_traces
 
-    with TemporaryDirectory(prefix="deconfound-") as folder:
-        traces = read_traces(arguments.paths, Path(folder) / "texts.arrow")
-        inventory = take_inventory(traces)
-    text = inventory_text(inventory, traces.remarks, arguments.paths)
+    paths, configs = split_configs(arguments.paths)
+    routers = [read_router_config(path) for path in configs]
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    try:
+        with TemporaryDirectory(prefix="deconfound-") as folder:
+            traces = read_traces(paths, Path(folder) / "texts.arrow", progress.reading)
+            progress("counting", 0.0)
+            inventory = take_inventory(traces, configs=routers)
+    finally:
+        progress.clear()
+    text = inventory_text(inventory, traces.remarks, paths)
     write_result(dump_json(asdict(inventory)) if arguments.json else text)
     return 0

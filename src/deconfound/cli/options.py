@@ -48,6 +48,11 @@ class FamilyChoices:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """--json and --quiet."""
     parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
+    add_quiet_option(parser)
+
+
+def add_quiet_option(parser: argparse.ArgumentParser) -> None:
+    """--quiet."""
     parser.add_argument("-q", "--quiet", action="store_true", help="print no progress to stderr")
 
 

@@ -5,38 +5,61 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from deconfound.cli.interrupt import interrupts
 from deconfound.cli.terminal import write_status
 from deconfound.escaping import escape_line
+from deconfound.formatting import ELLIPSIS, pluralize
+
+if TYPE_CHECKING:
+    from deconfound.traces.read_meter import ReadingState
+
+TRACE_DELAY = 2.0
+"""Seconds that the reading of traces may take without a word."""
+LARGE_BYTES = 50_000_000
+MAX_FILE_CHARACTERS = 30  # the line must fit: a terminal cannot rewrite one that is wrapped
 
 
 @dataclass(slots=True)
 class ProgressLine:
     """A ``Progress`` for a single command: elapsed seconds, stage, percent.
 
-    A terminal gets one line that is rewritten, any other stream one line per stage. Sweeps over many tasks, with their
-    counts and remaining times, have a display of their own in the benchmark package.
+    A terminal gets one line that is rewritten, any other stream one line per stage. Nothing is shown during the first
+    ``delay`` seconds. Sweeps over many tasks, with their counts and remaining times, have a display of their own in
+    the benchmark package.
     """
 
     quiet: bool
+    delay: float = 0.0
     start: float = field(default_factory=monotonic)
     stage: str = ""
 
-    def __call__(self, stage: str, done: float) -> None:
-        """Show the stage and, on a terminal, the share of it that is done; end here after a Ctrl-C."""
+    def __call__(self, stage: str, done: float, detail: str = "") -> None:
+        """Show the stage and, on a terminal, the share of it that is done and a detail; end here after a Ctrl-C."""
         interrupts.check()
-        if self.quiet:
-            return
         elapsed, shown = monotonic() - self.start, escape_line(stage)
+        if self.quiet or elapsed < self.delay:
+            return
         if sys.stderr.isatty():
             percent = f" {100 * done:.0f} %" if done else ""
-            write_status(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}")
+            write_status(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}{f', {escape_line(detail)}' if detail else ''}")
         elif stage != self.stage:
             write_status(f"{elapsed:5.1f} s  {shown}\n")
         self.stage = stage
+
+    def reading(self, state: ReadingState) -> None:
+        """Show how far the traces are read; at once if there are so many that it will take seconds."""
+        if state.total_bytes > LARGE_BYTES:
+            self.delay = 0.0
+        found = pluralize(state.calls, "call") if state.calls else pluralize(state.records, "record")
+        self("reading traces", state.share, f"{_end(state.file)}, {found}")
 
     def clear(self) -> None:
         """Remove the line from a terminal."""
         if not self.quiet and self.stage and sys.stderr.isatty():
             write_status("\r\033[K")
+
+
+def _end(name: str) -> str:
+    return name if len(name) <= MAX_FILE_CHARACTERS else f"{ELLIPSIS}{name[1 - MAX_FILE_CHARACTERS :]}"

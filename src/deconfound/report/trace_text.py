@@ -11,6 +11,7 @@ from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, join_noted_names, pluralize, quote, shell_argument, wrap
 from deconfound.traces.inventory import Inventory
 from deconfound.traces.reader import Remarks
+from deconfound.traces.router_weights import RouterDraw
 from deconfound.traces.study_tables import StudyTables
 
 BLANK_LINE = "\n\n"
@@ -48,6 +49,10 @@ def _content_lines(inventory: Inventory) -> list[str]:
     for name, key in inventory.feedback.items():
         rows = f"{key.matched:,} of {pluralize(key.rows, 'row')} have the id of a {key.target}"
         lines.append(f"Feedback: {name}, where {rows} in column {quote(key.column)}.")
+    for source, draws in inventory.configs.items():
+        lines += [_draw_line(draw) for draw in draws]
+        if not draws:
+            lines.append(f"{source}: no call asked for a name that stands for several models in it.")
     return lines
 
 
@@ -68,6 +73,9 @@ def _experiment_line(inventory: Inventory) -> str:
         return (
             f"  - experiment: yes, {pluralize(inventory.recorded_propensities, 'answer')} with a recorded propensity."
         )
+    draw = _only_draw(inventory)
+    if draw is not None:
+        return f"  - experiment: yes, calls of {escape_name(draw.group)}, which {draw.source} draws."
     if inventory.groups:
         name, models = next(iter(inventory.groups.items()))
         return f"  - experiment: perhaps. The group {escape_name(name)} has {_counts(models)}: {ROUTER_NOTE}."
@@ -91,6 +99,11 @@ def _replay_line(inventory: Inventory) -> str:
     return "  - replay: no. Run every candidate on the contexts of the experiment, for instance by batch files."
 
 
+def _only_draw(inventory: Inventory) -> RouterDraw | None:
+    draws = [draw for found in inventory.configs.values() for draw in found]
+    return draws[0] if len(draws) == 1 else None
+
+
 def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     traces = [path for path in paths if path not in inventory.feedback]
     words = ["deconfound convert", *map(shell_argument, traces)]
@@ -98,7 +111,11 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
         words.append(f"--outcomes {shell_argument(next(iter(inventory.feedback)))}")
     elif inventory.units and not inventory.has_human_scores:
         words.append("--outcomes FILE")
-    if inventory.groups and not inventory.recorded_propensities:
+    draws = [draw for found in inventory.configs.values() for draw in found]
+    if draws and not inventory.recorded_propensities:
+        words.append(f"--propensity-from {shell_argument(draws[0].source)}")
+        words += ["--experiment-where NAME=VALUE"] if len(draws) > 1 else []
+    elif inventory.groups and not inventory.recorded_propensities:
         models = next(iter(inventory.groups.values()))
         words.append(f"--propensity {shell_argument(','.join(f'{name}=SHARE' for name in sorted(models)))}")
     elif inventory.units and not inventory.recorded_propensities:
@@ -115,7 +132,7 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     if tables.outcome is not None:
         author = tables.joined.authors[tables.outcome]
         lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
-    lines += _left_out_lines(tables)
+    lines += [*_propensity_lines(tables), *_left_out_lines(tables)]
     blocks = ["\n".join(map(escape_line, lines)), "\n".join(map(escape_line, _remark_lines(remarks)))]
     return wrap("\n\n".join(block for block in blocks if block)) + "\n"
 
@@ -125,6 +142,24 @@ def _table_line(table: pa.Table) -> str:
     rated = table.num_rows - table["outcome"].null_count if "outcome" in table.column_names else None
     outcomes = "" if rated is None else f", {rated:,} with an outcome"
     return f"{pluralize(table.num_rows, 'row')}{outcomes} ({_counts(models)})"
+
+
+def _propensity_lines(tables: StudyTables) -> list[str]:
+    rows = tables.experiment_rows
+    lines = [] if rows.draw is None else [_draw_line(rows.draw)]
+    of_rows = rows.propensity[rows.randomized]
+    known = int((~np.isnan(of_rows)).sum())
+    if 0 < known < len(of_rows):
+        lines.append(
+            f"The propensity is known for {known:,} of {pluralize(len(of_rows), 'row')} of the experiment only, so the "
+            "column is left out."
+        )
+    return lines
+
+
+def _draw_line(draw: RouterDraw) -> str:
+    shares = join_noted_names((name, f" {share:.4g}") for name, share in draw.shares.items())
+    return f"Propensities of {escape_name(draw.group)} in {draw.source} ({draw.basis}): {shares}."
 
 
 def _left_out_lines(tables: StudyTables) -> list[str]:

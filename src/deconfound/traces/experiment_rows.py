@@ -15,6 +15,7 @@ from deconfound.formatting import join_names
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposures import ExposureTable, join_exposures, models_by_variant
+from deconfound.traces.router_weights import RouterConfig, RouterDraw, find_draw
 
 NOT_RANDOMIZED_FLAGS = ("fallback", "cached")
 """A fallback replaces the model that was drawn, and a cached answer was drawn for somebody else."""
@@ -27,11 +28,13 @@ NOT_DRAWN = "a model without declared propensity"
 class ExperimentRule:
     """How randomized calls are recognized: by conditions, by exposures, by a router's group, or by what calls record.
 
-    ``propensity`` declares the probability of each model; ``variants`` the model of each variant of ``exposures``.
+    ``propensity`` declares the probability of each model, and ``router`` is a configuration that does; ``variants``
+    are the models of the variants of ``exposures``.
     """
 
     where: tuple[Condition, ...] = ()
     propensity: Mapping[str, float] = field(default_factory=dict)
+    router: RouterConfig | None = None
     exposures: ExposureTable | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
 
@@ -45,6 +48,7 @@ class ExperimentRows:
     excluded: NDArray[np.bool_]  # (n,) of the experiment, for the reasons below; they are no rows of the log either
     reasons: dict[str, int]
     switched_units: int = 0
+    draw: RouterDraw | None = None  # where a router's configuration gave the probabilities
 
 
 def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> ExperimentRows:
@@ -62,15 +66,21 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
         propensity = np.where(np.isnan(recorded), propensity, recorded)
         randomized &= np.array([each is not None for each in joined.exposure], dtype=bool)
         switched = joined.switched_units
-    elif not rule.where:
+    elif not (rule.where or rule.router):
         randomized &= _drawn_by_router(calls) if rule.propensity else ~np.isnan(propensity)
     randomized &= np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
-    if rule.propensity:
-        propensity = np.array([rule.propensity.get(call.model, np.nan) for call in calls])
-    reasons = [_why_excluded(call, drawn, rule) for call, drawn in zip(calls, variant_model, strict=True)]
+    shares, draw = rule.propensity, None
+    if rule.router is not None:
+        chosen = bool(rule.where) or rule.exposures is not None
+        draw, drawn_calls = find_draw(rule.router, calls, randomized, chosen_by_user=chosen)
+        randomized &= drawn_calls
+        shares = draw.shares
+    if shares:
+        propensity = np.array([shares.get(call.model, np.nan) for call in calls])
+    reasons = [_why_excluded(call, drawn, shares) for call, drawn in zip(calls, variant_model, strict=True)]
     excluded = randomized & np.array([bool(reason) for reason in reasons], dtype=bool)
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
-    return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), switched)
+    return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), switched, draw)
 
 
 def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
@@ -88,10 +98,10 @@ def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
     return np.array([call.group == groups[0] for call in calls], dtype=bool)
 
 
-def _why_excluded(call: CallSummary, drawn: str | None, rule: ExperimentRule) -> str:
+def _why_excluded(call: CallSummary, drawn: str | None, shares: Mapping[str, float]) -> str:
     flagged = next((flag for flag in NOT_RANDOMIZED_FLAGS if flag in call.flags), "")
     if flagged:
         return flagged
     if drawn is not None and drawn != call.model:
         return OTHER_MODEL
-    return NOT_DRAWN if rule.propensity and call.model not in rule.propensity else ""
+    return NOT_DRAWN if shares and call.model not in shares else ""

@@ -1,7 +1,8 @@
 """Exposure tables of experimentation platforms: which unit saw which variant, and since when.
 
 A call belongs to the experiment if its user, or else its conversation, was exposed before it. A unit with two variants
-is left out. The variant says which model was drawn; a call that another model answered is counted apart.
+is left out, except in records of a bandit: it draws again for every decision and records the probability of each. The
+variant says which model was drawn; a call that another model answered is counted apart.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class ExposureTable:
 
     source: str
     exposures: tuple[Exposure, ...]
+    per_decision: bool = False  # a bandit's records: a unit may get another variant at another time
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -81,7 +83,7 @@ def read_exposures(source: TableLike, experiment: str | None = None) -> Exposure
     propensities = _propensities(raw, columns, variant)
     units, variants = (raw.texts(column) for column in (unit, variant))
     exposures = (Exposure(units[i], variants[i], times[i], propensities[i]) for i in rows if units[i] and variants[i])
-    return ExposureTable(name, tuple(exposures))
+    return ExposureTable(name, tuple(exposures), per_decision=_find(columns, PROPENSITY_NAMES) is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +99,7 @@ def join_exposures(calls: Sequence[CallSummary], table: ExposureTable) -> Exposu
     by_unit: dict[str, list[Exposure]] = {}
     for each in table.exposures:
         by_unit.setdefault(each.unit, []).append(each)
-    switched = {unit for unit, seen in by_unit.items() if len({each.variant for each in seen}) > 1}
+    switched = {unit for unit, seen in by_unit.items() if _is_ambiguous(seen, per_decision=table.per_decision)}
     for seen in by_unit.values():
         seen.sort(key=lambda each: each.time)
     matched: list[Exposure | None] = []
@@ -118,6 +120,12 @@ def models_by_variant(table: ExposureTable, models: Sequence[str], given: Mappin
             f"each of {join_names(unknown)}. The models are {join_names(models)}."
         )
     return names
+
+
+def _is_ambiguous(seen: Sequence[Exposure], *, per_decision: bool) -> bool:
+    """Whether a unit has two variants, of a bandit at the same time."""
+    times = {each.time if per_decision else 0.0 for each in seen}
+    return len({(each.time if per_decision else 0.0, each.variant) for each in seen}) > len(times)
 
 
 def _before(seen: Sequence[Exposure], time: float | None) -> Exposure | None:

@@ -11,6 +11,7 @@ from deconfound.errors import DataError, UsageError
 from deconfound.escaping import readable_path
 from deconfound.traces.call_table import CallSummary, distinct
 from deconfound.traces.feedback_table import FeedbackKey, read_feedback
+from deconfound.traces.router_weights import RouterConfig, RouterDraw, draws_among
 from deconfound.traces.study_tables import REPLAY_READERS
 from deconfound.traces.trace_import import Traces
 from deconfound.traces.units import Unit, choose_units
@@ -43,6 +44,7 @@ class Inventory:
     flags: dict[str, int]
     scores: tuple[ScoreCount, ...]
     groups: dict[str, dict[str, int]]  # of routers that drew several models
+    configs: dict[str, tuple[RouterDraw, ...]]  # what configurations of routers say about these calls
     recorded_propensities: int
     attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
     replayed_models: dict[str, int]
@@ -61,7 +63,7 @@ class Inventory:
         return len(self.replayed_models) >= MIN_MODELS
 
 
-def take_inventory(traces: Traces, unit: Unit = "turn") -> Inventory:
+def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[RouterConfig] = ()) -> Inventory:
     """Count calls, models, scores and signs of randomization."""
     calls = traces.table.calls
     used = [call for call in calls if call.reader not in REPLAY_READERS]
@@ -80,6 +82,7 @@ def take_inventory(traces: Traces, unit: Unit = "turn") -> Inventory:
         flags=dict(Counter(flag for call in calls for flag in call.flags).most_common()),
         scores=_score_counts(traces),
         groups=_router_groups(chosen),
+        configs={config.source: tuple(draws_among(config, chosen)) for config in configs},
         recorded_propensities=sum(call.propensity is not None for call in chosen),
         attributes=_marking_attributes(chosen),
         replayed_models=distinct(replayed, "model"),

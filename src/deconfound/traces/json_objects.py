@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_NESTING = 200  # deeper values would exhaust the stack of whatever walks through them
-CONTAINERS = (dict, list)
+CONTAINERS = {dict, list}
 SEPARATORS = " \t\r\n,\x1e"  # between values: some writers put a comma or a record separator there
 SUSPECT = re.compile(rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..\\u[dD])[c-fC-F])")
 """An escape of half a surrogate pair without the other half beside it; after a backslash it may be ordinary text."""
@@ -113,7 +113,7 @@ def _depth(value: object) -> int:
     while level and depth <= MAX_NESTING:
         depth += 1
         below = (one.values() if isinstance(one, dict) else one for one in level)
-        level = [part for parts in below for part in parts if isinstance(part, CONTAINERS)]
+        level = [part for parts in below for part in parts if type(part) in CONTAINERS]
     return depth
 
 

@@ -79,8 +79,10 @@ def events_from(value: Mapping[str, Any]) -> Iterator[Event]:
 
 def plain_value(value: object, depth: int = MAX_VALUE_DEPTH) -> object:
     """The value of an attribute; nothing where it is empty, damaged or nested too deeply."""
-    if not isinstance(value, Mapping) or depth == 0:
+    if not isinstance(value, dict) or depth == 0:
         return None
+    if len(value) == 1 and isinstance(value.get("stringValue"), str):
+        return value["stringValue"]  # nearly always; the rest of this function would return it too
     array, pairs = _get(value, "arrayValue"), _get(value, "kvlistValue")
     if isinstance(array, Mapping):
         return [plain_value(one, depth - 1) for one in _objects(array, "values")]
@@ -133,11 +135,16 @@ def _resource(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _attributes(value: object, depth: int = MAX_VALUE_DEPTH) -> dict[str, Any]:
-    pairs = value if isinstance(value, list) else []
-    found = {
-        text_from(one.get("key")): plain_value(one.get("value"), depth) for one in pairs if isinstance(one, Mapping)
-    }
-    return {key: one for key, one in found.items() if key and one is not None}
+    found: dict[str, Any] = {}
+    for one in value if isinstance(value, list) else ():
+        if not isinstance(one, dict):
+            continue
+        key, plain = text_from(one.get("key")), plain_value(one.get("value"), depth)
+        if key and plain is not None:
+            found[key] = plain
+        else:
+            found.pop(key, None)  # the last of several counts
+    return found
 
 
 def _whole_number(value: object) -> int | None:
@@ -148,7 +155,8 @@ def _whole_number(value: object) -> int | None:
 
 
 def _objects(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    return objects_from(_get(value, key))
+    found = _get(value, key)
+    return objects_from(found) if found else []
 
 
 def _get(value: Mapping[str, Any], key: str) -> object:

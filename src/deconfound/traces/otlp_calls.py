@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from deconfound.chat.answers import Answer, names_a_limit
 from deconfound.traces.call import Call, Flag
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import attributes_from, first_text, plain_model
 from deconfound.traces.otlp import Span
-from deconfound.traces.otlp_dialect import Attributes, Dialect, Exchange, SpanRole, merged
+from deconfound.traces.otlp_dialect import CACHED_NAMES, Attributes, Dialect, Exchange, SpanRole, merged
 from deconfound.traces.otlp_genai import GenAi
 from deconfound.traces.otlp_genai_events import events_in, exchange_from_events
 from deconfound.traces.otlp_langfuse import Langfuse, trace_attributes
@@ -56,17 +57,20 @@ class TraceFacts:
     attributes: Mapping[str, str] = field(default_factory=dict)
 
 
+NO_FACTS = TraceFacts()
+
+
 def role_of(attributes: Attributes) -> SpanRole | None:
     """What a span is; a dialect that says it is no call is right, for others may only know its model."""
     roles = [role for role in (dialect.role(attributes) for dialect in _dialects(attributes)) if role is not None]
     return next((role for role in roles if role != "call"), roles[0] if roles else None)
 
 
-def call_from(span: Span, origin: str) -> tuple[Call, bool]:
-    """The call of a span, and whether its messages are damaged."""
-    dialects = [dialect.exchange(span.attributes) for dialect in _dialects(span.attributes)]
-    found = merged([*dialects, exchange_from_events(list(events_in(span)))])
-    facts = stated_for_trace(span.attributes)
+def call_from(span: Span, facts: TraceFacts, origin: str) -> tuple[Call, bool]:
+    """The call of a span that states these facts, and whether its messages are damaged."""
+    exchanges = [dialect.exchange(span.attributes) for dialect in _dialects(span.attributes)]
+    events = list(events_in(span))
+    found = merged([*exchanges, exchange_from_events(events)] if events else exchanges)
     model = first_text(found.model, found.requested_model)
     stated: dict[Flag, bool] = {
         "error": span.error or found.failed,
@@ -101,16 +105,31 @@ def with_content(call: Call, content: Exchange) -> Call:
 def stated_for_trace(attributes: Attributes) -> TraceFacts:
     """What one span says about its whole trace."""
     return TraceFacts(
-        conversation=first_text(*(attributes.get(key) for key in CONVERSATION_KEYS)),
-        user=first_text(*(attributes.get(key) for key in USER_KEYS)),
+        conversation=first_text(*(attributes[key] for key in CONVERSATION_KEYS if key in attributes)),
+        user=first_text(*(attributes[key] for key in USER_KEYS if key in attributes)),
         attributes=trace_attributes(attributes),
     )
 
 
-def _dialects(attributes: Attributes) -> list[Dialect]:
-    return [dialect for dialect in DIALECTS if any(key.startswith(dialect.prefixes) for key in attributes)]
+def _dialects(attributes: Attributes) -> tuple[Dialect, ...]:
+    return _dialects_among(frozenset(map(_dialects_of, attributes)))
+
+
+@lru_cache(CACHED_NAMES)
+def _dialects_of(key: str) -> tuple[int, ...]:
+    return tuple(at for at, dialect in enumerate(DIALECTS) if key.startswith(dialect.prefixes))
+
+
+@lru_cache
+def _dialects_among(found: frozenset[tuple[int, ...]]) -> tuple[Dialect, ...]:
+    return tuple(DIALECTS[at] for at in sorted({at for numbers in found for at in numbers}))
 
 
 def _own(attributes: Attributes) -> Mapping[str, str]:
-    own = [key for key in attributes if key not in READ_ELSEWHERE and not key.startswith(TECHNICAL)]
+    own = filter(_is_own, attributes)
     return {name: one for key in own for name, one in attributes_from(attributes[key], key).items()}
+
+
+@lru_cache(CACHED_NAMES)
+def _is_own(key: str) -> bool:
+    return key not in READ_ELSEWHERE and not key.startswith(TECHNICAL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -17,6 +17,7 @@ evaluator: a judgement. step: a tool, a retrieval or an embedding, which is not 
 """
 
 Attributes = Mapping[str, Any]
+CACHED_NAMES = 10_000  # of attributes about which a question is answered once: spans repeat the same few names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,11 @@ class Dialect(Protocol):
         ...
 
 
-def merged(exchanges: Iterable[Exchange]) -> Exchange:
+def merged(exchanges: Sequence[Exchange]) -> Exchange:
     """One exchange of several dialects on the same span: texts and names are those of the first one that has them."""
-    found = Exchange()
-    for one in exchanges:
+    first, *others = exchanges or [Exchange()]
+    found = first
+    for one in others:
         found = Exchange(
             model=found.model or one.model,
             requested_model=found.requested_model or one.requested_model,

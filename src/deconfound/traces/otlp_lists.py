@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from deconfound.traces.otlp_dialect import under
-
 MAX_NAMES = 12  # of nested names in one attribute
 
 
 def listed(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """The objects under ``prefix.0``, ``prefix.1`` and so on, in the order of their numbers."""
     tree: dict[str, Any] = {}
-    for name, value in under(attributes, prefix).items():
-        names = name.split(".", MAX_NAMES)
-        if names[0].isdecimal():
-            _put(tree, names, value)
+    start = f"{prefix}."
+    for key, value in attributes.items():
+        if key.startswith(start):
+            names = key[len(start) :].split(".", MAX_NAMES)
+            if names[0].isdecimal():
+                _put(tree, names, value)
     return [tree[key] for key in sorted(tree, key=_number) if isinstance(tree[key], dict)]
 
 

@@ -39,13 +39,12 @@ class OpenInference:
 
     def exchange(self, attributes: Attributes) -> Exchange:
         """The call; texts that a switch hides are no messages."""
-        request, response = mapping_from(attributes.get("input.value")), mapping_from(attributes.get("output.value"))
         parameters = mapping_from(attributes.get("llm.invocation_parameters"))
+        response = mapping_from(attributes.get("output.value"))
+        requested = first_text(attributes.get("llm.request.model_name"), parameters.get("model"))
         return Exchange(
             model=first_text(attributes.get("llm.response.model_name"), attributes.get("llm.model_name")),
-            requested_model=first_text(
-                attributes.get("llm.request.model_name"), parameters.get("model"), request.get("model")
-            ),
+            requested_model=requested or text_from(mapping_from(attributes.get("input.value")).get("model")),
             provider=first_text(attributes.get("llm.provider"), attributes.get("llm.system")),
             response_id=text_from(response.get("id")),
             messages=_messages(attributes),
@@ -62,16 +61,19 @@ def _metadata(attributes: Attributes) -> dict[str, str]:
 
 def _messages(attributes: Attributes) -> tuple[Message, ...]:
     spoken = [_message(one) for one in listed(attributes, "llm.input_messages")]
-    prompts = [mapping_from(one.get("prompt")).get("text") for one in listed(attributes, "llm.prompts")]
-    found = messages_from(spoken or prompts or attributes.get("input.value"))
+    found = messages_from(spoken or _texts(attributes, "llm.prompts", "prompt") or attributes.get("input.value"))
     return () if any(REDACTED in message.text for message in found) else found
 
 
 def _answers(attributes: Attributes) -> tuple[Answer, ...]:
     spoken = [{**_message(one), "role": "assistant"} for one in listed(attributes, "llm.output_messages")]
-    completions = [mapping_from(one.get("completion")).get("text") for one in listed(attributes, "llm.choices")]
-    found = answers_from(spoken or completions or attributes.get("output.value"))
+    found = answers_from(spoken or _texts(attributes, "llm.choices", "completion") or attributes.get("output.value"))
     return () if any(REDACTED in answer.text for answer in found) else found
+
+
+def _texts(attributes: Attributes, prefix: str, key: str) -> list[object]:
+    """Of the older completions, which have no messages."""
+    return [mapping_from(one.get(key)).get("text") for one in listed(attributes, prefix)]
 
 
 def _message(value: Mapping[str, Any]) -> dict[str, Any]:

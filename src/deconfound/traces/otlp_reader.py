@@ -10,7 +10,7 @@ from deconfound.chat.answers import Answer
 from deconfound.traces.call import Call, Score, Target
 from deconfound.traces.exchange import ancestors, repeated_calls
 from deconfound.traces.otlp import Event, Span, events_from, is_otlp, spans_from
-from deconfound.traces.otlp_calls import TraceFacts, call_from, role_of, stated_for_trace, with_content
+from deconfound.traces.otlp_calls import NO_FACTS, TraceFacts, call_from, role_of, stated_for_trace, with_content
 from deconfound.traces.otlp_dialect import Exchange, SpanRole
 from deconfound.traces.otlp_genai import DETAILS_EVENT
 from deconfound.traces.otlp_genai_events import MessageEvent, exchange_from_events, message_event
@@ -80,11 +80,12 @@ def _gather_span(gathered: _Gathered, span: Span, origin: str, remarks: Remarks)
         gathered.judgements.setdefault(one, origin)
     if judges_nothing(span, role):
         remarks.add("evaluations do not say which span they judge", origin)
-    _add_facts(gathered, span.trace_id, stated_for_trace(span.attributes))
+    facts = stated_for_trace(span.attributes)
+    _add_facts(gathered, span.trace_id, facts)
     if role in ("call", "around", "evaluator") and span.parent_id:
         gathered.parents[key] = _key(span.trace_id, span.parent_id)
     if role == "call":
-        _add_call(gathered, key, call_from(span, origin), remarks)
+        _add_call(gathered, key, call_from(span, facts, origin), remarks)
         return
     remarks.add("spans are not calls of a model", origin)
     if role in ("evaluator", "step"):
@@ -113,7 +114,7 @@ def _gather_event(gathered: _Gathered, event: Event, origin: str) -> None:
     if event.name == DETAILS_EVENT:
         span = Span(event.trace_id, event.span_id, "", event.time, error=False, attributes=event.attributes)
         if event.span_id and role_of(event.attributes) == "call":
-            gathered.details.setdefault(key, call_from(span, origin)[0])
+            gathered.details.setdefault(key, call_from(span, stated_for_trace(event.attributes), origin)[0])
         return
     message = message_event(event)
     if message is not None:
@@ -121,9 +122,9 @@ def _gather_event(gathered: _Gathered, event: Event, origin: str) -> None:
 
 
 def _add_facts(gathered: _Gathered, trace_id: str, facts: TraceFacts) -> None:
-    if facts == TraceFacts():
+    if facts == NO_FACTS:
         return
-    before = gathered.traces.get(trace_id, TraceFacts())
+    before = gathered.traces.get(trace_id, NO_FACTS)
     gathered.traces[trace_id] = TraceFacts(
         before.conversation or facts.conversation, before.user or facts.user, {**facts.attributes, **before.attributes}
     )
@@ -153,7 +154,9 @@ def _completed(gathered: _Gathered, key: str, call: Call) -> Call:
         call = with_content(call, exchange_from_events(gathered.messages[key]))
     if any(gathered.roles.get(one) == "evaluator" for one in ancestors(gathered.parents, key)):
         call = replace(call, flags=call.flags | {"internal"})
-    facts = gathered.traces.get(call.trace_id, TraceFacts())
+    facts = gathered.traces.get(call.trace_id, NO_FACTS)
+    if (facts.conversation, facts.user) == (call.conversation, call.user) and not facts.attributes:
+        return call
     return replace(
         call,
         conversation=call.conversation or facts.conversation,
@@ -178,7 +181,7 @@ def _scores(gathered: _Gathered, remarks: Remarks) -> Iterator[Score]:
 def _target(gathered: _Gathered, traces: set[str], one: Judgement) -> tuple[Target, str]:
     """What a score judges. A score of a span around calls, such as an agent, judges its trace."""
     if one.scope == "conversation":
-        facts = gathered.traces.get(one.trace_id, TraceFacts())
+        facts = gathered.traces.get(one.trace_id, NO_FACTS)
         return "conversation", one.conversation or facts.conversation
     if one.scope == "trace":
         return "trace", one.trace_id

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from deconfound.traces.call import Author
 from deconfound.traces.field_values import first_text, score_from, text_from
 from deconfound.traces.otlp import Event, Span
-from deconfound.traces.otlp_dialect import SpanRole
+from deconfound.traces.otlp_dialect import CACHED_NAMES, SpanRole
 from deconfound.traces.otlp_lists import listed
 
 EVALUATION_EVENT = "gen_ai.evaluation.result"
@@ -68,7 +69,7 @@ def judges_nothing(span: Span, role: SpanRole | None) -> bool:
 
 def _annotations(span: Span) -> Iterator[Judgement]:
     """The results of a span; a producer may write one of them under both names."""
-    if not any(key.startswith(PREFIXES) for key in span.attributes):
+    if not any(map(_is_annotation, span.attributes)):
         return
     for start, scope in SCOPES.items():
         for plural, singular in ANNOTATIONS:
@@ -76,6 +77,11 @@ def _annotations(span: Span) -> Iterator[Judgement]:
                 found = _annotation(one.get(singular), span, scope)
                 if found is not None:
                     yield found
+
+
+@lru_cache(CACHED_NAMES)
+def _is_annotation(key: str) -> bool:
+    return key.startswith(PREFIXES)
 
 
 def _annotation(value: object, span: Span, scope: Scope) -> Judgement | None:

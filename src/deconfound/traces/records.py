@@ -17,7 +17,7 @@ from deconfound.traces.inspect_log import eval_records
 from deconfound.traces.json_objects import NOT_UTF8, Parsed, objects_in, parse_json, parse_values
 from deconfound.traces.reader import Record, Remarks
 from deconfound.traces.table_rows import csv_records, parquet_records
-from deconfound.traces.trace_files import TraceFile, TraceFormat, open_trace, unreadable
+from deconfound.traces.trace_files import Follow, TraceFile, TraceFormat, not_followed, open_trace, unreadable
 
 SAMPLE_LINES = 100  # a file is refused if more than half of these are damaged
 NOT_LINES = (
@@ -25,19 +25,19 @@ NOT_LINES = (
 )
 
 
-def records_of(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
+def records_of(file: TraceFile, remarks: Remarks, follow: Follow = not_followed) -> Iterator[Record]:
     """The records of one file; a line that is damaged is left out and added to the remarks."""
-    yield from OPENERS[file.format](file, remarks)
+    yield from OPENERS[file.format](file, remarks, follow)
 
 
-def _line_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
-    with open_trace(file) as stream:
+def _line_records(file: TraceFile, remarks: Remarks, follow: Follow) -> Iterator[Record]:
+    with open_trace(file, follow) as stream:
         yield from _records_from(file, _parsed_lines(file, stream), remarks)
 
 
-def _document_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
+def _document_records(file: TraceFile, remarks: Remarks, follow: Follow) -> Iterator[Record]:
     """Records of a .json file: lines, as soon as the first line is complete, or values over several lines each."""
-    with open_trace(file) as stream:
+    with open_trace(file, follow) as stream:
         lines = _parsed_lines(file, stream)
         first = next(lines, None)
         if first is None:
@@ -45,16 +45,16 @@ def _document_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
         elif not first[1].fault:
             yield from _records_from(file, chain([first], lines), remarks)
         else:
-            yield from _value_records(file, remarks)
+            yield from _value_records(file, remarks, follow)
 
 
-def _archive_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:  # noqa: ARG001
+def _archive_records(file: TraceFile, remarks: Remarks, follow: Follow) -> Iterator[Record]:  # noqa: ARG001
     return eval_records(file.path)
 
 
-def _value_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
+def _value_records(file: TraceFile, remarks: Remarks, follow: Follow) -> Iterator[Record]:
     """Records of a file whose first line is no whole value; if no value begins there either, the other lines count."""
-    with open_trace(file) as stream:
+    with open_trace(file, follow) as stream:
         data = _read_whole(file, stream)
     try:
         values = parse_values(data.removeprefix(codecs.BOM_UTF8).decode())
@@ -132,7 +132,7 @@ def _read_whole(file: TraceFile, stream: BinaryIO) -> bytes:
     return data.getvalue()
 
 
-OPENERS: dict[TraceFormat, Callable[[TraceFile, Remarks], Iterator[Record]]] = {
+OPENERS: dict[TraceFormat, Callable[[TraceFile, Remarks, Follow], Iterator[Record]]] = {
     "jsonl": _line_records,
     "json": _document_records,
     "parquet": parquet_records,

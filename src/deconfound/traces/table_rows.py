@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,7 +21,7 @@ from deconfound.loading.files import RENAME_OR_EXPORT, file_error
 from deconfound.loading.input_limit import max_input_bytes
 from deconfound.loading.raw import python_value
 from deconfound.traces.reader import Record, Remarks
-from deconfound.traces.trace_files import TraceFile, open_trace, unreadable
+from deconfound.traces.trace_files import Follow, TraceFile, not_followed, open_trace, unreadable
 
 MAX_BATCH_ROWS = 512
 MAX_CELL_CHARACTERS = (1 << 31) - 1  # Python's reader counts in 32 bits on some systems
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from _csv import Reader as _CsvReader
 
 
-def parquet_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
+def parquet_records(file: TraceFile, remarks: Remarks, follow: Follow = not_followed) -> Iterator[Record]:
     """One record per row. Maps become objects, times ISO text, decimals floats, bytes text."""
     number = 0
     try:
         with file.path.open("rb") as handle:
-            for row in _parquet_rows(handle, file.source):
+            for row in _parquet_rows(handle, file.source, follow):
                 number += 1
                 yield Record(row, f"{file.source} row {number}", file.path)
     except OSError as error:
@@ -46,14 +47,17 @@ def parquet_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
         remarks.add("files are empty", file.source)
 
 
-def _parquet_rows(handle: BinaryIO, source: str) -> Iterator[dict[str, Any]]:
+def _parquet_rows(handle: BinaryIO, source: str, follow: Follow) -> Iterator[dict[str, Any]]:
     from pyarrow import parquet
 
     if handle.read(4) != b"PAR1":
         raise file_error(source, "the content is not Parquet", RENAME_OR_EXPORT)
     try:
         table = parquet.ParquetFile(handle)
+        size, number = handle.seek(0, io.SEEK_END), 0
         for batch in table.iter_batches(_batch_rows(table.metadata)):
+            number += batch.num_rows
+            follow(partial(int, size * number / table.metadata.num_rows))
             yield from _rows(batch)
     except MemoryError:
         raise
@@ -120,10 +124,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def csv_records(file: TraceFile, remarks: Remarks) -> Iterator[Record]:
+def csv_records(file: TraceFile, remarks: Remarks, follow: Follow = not_followed) -> Iterator[Record]:
     """One record per row, every cell as text; of two columns with the same name the first is used."""
     number = 0
-    with open_trace(file) as stream:
+    with open_trace(file, follow) as stream:
         rows = _cells(file, stream)
         names = next(rows, [])
         for number, cells in enumerate(rows, start=1):

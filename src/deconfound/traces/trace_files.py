@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,6 +33,7 @@ TRACE_FORMATS: dict[str, TraceFormat] = {
 READABLE = "Use .jsonl, .ndjson, .json or .csv (each also with .gz or .zst), .parquet or .eval."
 AS_JSON = "Export the traces as JSON Lines, JSON, CSV or Parquet."
 AS_OTLP_JSON = 'Let the exporter write JSON: in the file exporter of the OpenTelemetry Collector, set "format: json".'
+AS_OPTION = "Give the configuration of a router with --propensity-from."
 FOREIGN_EXTENSIONS = {
     ".pb": ("OTLP in protobuf", AS_OTLP_JSON),
     ".binpb": ("OTLP in protobuf", AS_OTLP_JSON),
@@ -43,6 +44,9 @@ FOREIGN_EXTENSIONS = {
     ".zip": ("a zip archive", "Unpack it, and name the folder."),
     ".tar": ("a tar archive", "Unpack it, and name the folder."),
     ".tgz": ("a tar archive", "Unpack it, and name the folder."),
+    ".yaml": ("a configuration", AS_OPTION),
+    ".yml": ("a configuration", AS_OPTION),
+    ".toml": ("a configuration", AS_OPTION),
     ".pdf": ("a PDF document", AS_JSON),
     ".db": ("a database", AS_JSON),
     ".sqlite": ("a database", AS_JSON),
@@ -71,6 +75,14 @@ class TraceFile:
     source: str
     format: TraceFormat
     codec: str | None
+
+
+Follow = Callable[[Callable[[], int]], None]
+"""Takes a function that returns the position in the file that is read now."""
+
+
+def not_followed(position: Callable[[], int]) -> None:
+    """Ignore the position."""
 
 
 def files_of(paths: Iterable[str | Path], remarks: Remarks) -> list[TraceFile]:
@@ -108,10 +120,11 @@ def trace_file(path: Path) -> TraceFile:
     raise file_error(source, f"unsupported file extension {quote(extensions)}", READABLE)
 
 
-def open_trace(file: TraceFile) -> io.BufferedReader:
+def open_trace(file: TraceFile, follow: Follow = not_followed) -> io.BufferedReader:
     """Open a file for reading from its start, decompressed; content that is no text of UTF-8 raises."""
     try:
         raw = io.FileIO(file.path)
+        follow(raw.tell)
         unpacked = pa.input_stream(raw, compression=file.codec) if file.codec else raw
         stream = io.BufferedReader(unpacked, BUFFER_BYTES)
         try:

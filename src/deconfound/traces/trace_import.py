@@ -11,6 +11,7 @@ from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names
 from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallTable, collect_calls
+from deconfound.traces.read_meter import ReadMeter, Report, no_report
 from deconfound.traces.reader import Reader, Record, Remarks
 from deconfound.traces.records import records_of
 from deconfound.traces.trace_files import TraceFile, files_of
@@ -30,14 +31,16 @@ class Traces:
     remarks: Remarks
 
 
-def read_traces(paths: Iterable[str | Path], texts: Path) -> Traces:
+def read_traces(paths: Iterable[str | Path], texts: Path, report: Report = no_report) -> Traces:
     """Read files, folders and patterns; ``texts`` is a file for the texts, which the caller deletes."""
     remarks = Remarks()
     found = files_of(paths, remarks)
     by_reader = _group_by_reader(found, remarks)
     if not by_reader:
         raise _nothing_recognized(found)
-    items = chain.from_iterable(_read(reader, files, remarks) for reader, files in by_reader)
+    meter = ReadMeter(report)
+    meter.expect(file for _, files in by_reader for file in files)
+    items = chain.from_iterable(_read(reader, files, remarks, meter) for reader, files in by_reader)
     table = collect_calls(items, texts)
     for reader, _ in by_reader:
         _require_content(reader, table)
@@ -58,9 +61,16 @@ def _group_by_reader(files: Sequence[TraceFile], remarks: Remarks) -> list[tuple
     return list(groups.values())
 
 
-def _read(reader: Reader, files: Sequence[TraceFile], remarks: Remarks) -> Iterator[tuple[str, Call | Score]]:
-    records: Iterator[Record] = chain.from_iterable(records_of(file, remarks) for file in files)
-    return ((reader.name, item) for item in reader.read(records, remarks))
+def _read(
+    reader: Reader, files: Sequence[TraceFile], remarks: Remarks, meter: ReadMeter
+) -> Iterator[tuple[str, Call | Score]]:
+    records: Iterator[Record] = chain.from_iterable(
+        meter.records(file, records_of(file, remarks, meter.follow)) for file in files
+    )
+    for item in reader.read(records, remarks):
+        meter.calls += isinstance(item, Call)
+        yield reader.name, item
+    meter.tick()
 
 
 def _nothing_recognized(files: Sequence[TraceFile]) -> DataError:
