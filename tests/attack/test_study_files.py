@@ -46,7 +46,7 @@ def test_a_file_name_with_a_control_character_is_valid_toml(folder):
 
 
 def test_a_file_name_that_is_no_text_is_refused(folder, capsys):
-    os.rename(os.fsencode(folder / "log.csv"), os.fsencode(folder) + b"/log\xff.csv")
+    (folder / "log.csv").rename(folder / os.fsdecode(b"log\xff.csv"))
     assert main(["init", str(folder), "-o", str(folder / "study.toml")]) == 2
     assert "is not UTF-8. Rename it." in capsys.readouterr().err
 
