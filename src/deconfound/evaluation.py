@@ -239,6 +239,7 @@ class PreparedStudy:
             ),
             population=self.population,
             outcome_range=self.study.outcome_range,
+            outcome_unit=self.study.outcome_unit,
             policy=policy,
             featurizer=arrays.featurizer,
             level=level,

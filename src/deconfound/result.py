@@ -82,6 +82,7 @@ class Result:
     counts: StudyCounts
     population: Population
     outcome_range: tuple[float, float]
+    outcome_unit: str
     policy: Policy
     featurizer: Featurizer
     level: float

@@ -85,7 +85,7 @@ def test_outcomes_on_another_scale_are_rescaled():
     assert set(study.experiment.arrow["outcome"].to_pylist()) == {0.25}
 
 
-@pytest.mark.parametrize("bad", [(5, 1), (0, float("inf")), (float("nan"), 1)])
+@pytest.mark.parametrize("bad", [(5, 5), (0, float("inf")), (float("nan"), 1)])
 def test_an_impossible_range_is_a_usage_error(bad):
     with pytest.raises(UsageError, match="--outcome-range"):
         load(**tables(Good()), outcome_range=bad)
@@ -163,3 +163,14 @@ def test_an_empty_output_is_accepted_with_a_finding():
     (finding,) = load(**tables(good)).findings
     assert (finding.check, finding.verdict) == ("empty outputs", "warn")
     assert "bee: 1" in finding.message
+
+
+def test_a_range_from_the_worst_to_the_best_outcome_may_go_down():
+    good = Good()
+    for row in (*good.log, *good.experiment):
+        row["outcome"] = 60 - 60 * row["outcome"]
+    study = load(**tables(good), outcome_range=(60, 0), outcome_unit=" s ")
+    assert study.log.arrow.equals(load(**tables(Good())).log.arrow)
+    assert (study.outcome_range, study.outcome_unit) == ((60.0, 0.0), "s")
+    good.log[0]["outcome"] = 61
+    assert "outcome 61 is outside --outcome-range 60 0" in refused(**tables(good), outcome_range=(60, 0))

@@ -18,7 +18,7 @@ def test_without_another_scale_numbers_are_printed_as_they_are():
     assert [UNIT.value(0.1234), UNIT.difference(0.1, signed=True), UNIT.value(math.nan)] == ["0.123", "+0.100", "–"]
     assert UNIT.rough_difference(0.126) == "0.13"
     assert UNIT.is_unit
-    assert Scale.from_range((0.0, 1.0)) == UNIT
+    assert Scale(0.0, 1.0) == UNIT
 
 
 def test_values_are_moved_and_stretched_and_differences_only_stretched():
@@ -44,3 +44,19 @@ def test_findings_about_outcomes_are_rescaled_and_others_unchanged():
     message = STARS.finding(Finding("outcome values", "pass", values, "A3")).message
     assert "log: 5 values from 1 to 5; experiment: 1 and 5" in message
     assert UNIT.finding(level) == level
+
+
+def test_less_is_better_on_a_scale_that_goes_down():
+    seconds = Scale(60.0, 0.0, "s")
+    assert seconds.value_in_unit(0.8) == "12.0 s"
+    assert seconds.interval(0.7, 0.8) == "12.0 to 18.0"
+    assert seconds.difference(0.1) == "6.0"
+    assert seconds.difference(0.1, signed=True) == "-6.0"
+    assert seconds.rough_difference(0.1) == "6.0"
+    assert seconds.description == "on your scale from 60 to 0 s; less is better"
+
+
+def test_units_follow_values():
+    assert Scale(1.0, 5.0, "of 5 stars").value_in_unit(0.6) == "3.40 of 5 stars"
+    assert UNIT.value_in_unit(0.6) == "0.600"
+    assert UNIT.description == ""

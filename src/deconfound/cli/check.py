@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_result(dump_json(check_document(findings, arguments.level, arguments.seed)))
     else:
-        scale = Scale.from_range(study.outcome_range)
+        scale = Scale.of(study)
         write_result(check_text([scale.finding(each) for each in findings], arguments.level))
     if any_failed(findings):
         return AssumptionError.exit_code

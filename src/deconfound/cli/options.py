@@ -77,8 +77,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         type=float,
         metavar=("LO", "HI"),
-        help="ends of your outcome's scale, e.g. 1 5 (default 0 1)",
+        help="worst and best outcome, e.g. 1 5 for stars, 60 0 for seconds (default 0 1)",
     )
+    parser.add_argument("--outcome-unit", default="", metavar="UNIT", help='unit of values, e.g. "of 5 stars" or s')
     parser.add_argument(
         "--outcome-values", metavar="WORD=X,...", help="what words in the outcome mean, e.g. good=1,bad=0"
     )
@@ -152,6 +153,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         columns=parse_column_map(arguments.map),
         outcome_range=parse_outcome_range(arguments.outcome_range),
         outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
+        outcome_unit=arguments.outcome_unit,
         models=parse_models(arguments.models),
         where=arguments.where,
         ignore=arguments.ignore,

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         result.recommend(replay),
         replay,
         result.level,
-        Scale.from_range(result.outcome_range),
+        Scale.of(result),
         has_cost=result.policy.cost is not None,
     )
     if path is not None:

@@ -24,8 +24,9 @@ class Study:
     """Three tables that fit together, the models to compare, and findings from reading the tables.
 
     ``uncompared_models`` occur only in the log or the experiment: they help to train the reward and get no value.
-    Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables. Rows without an
-    outcome are in tables of their own, ``unrated_log`` and ``unrated_experiment``, where the outcome is NaN.
+    Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables, and ``outcome_unit``
+    follows such numbers in sentences. Rows without an outcome are in tables of their own, ``unrated_log`` and
+    ``unrated_experiment``, where the outcome is NaN.
     """
 
     log: Log
@@ -37,6 +38,7 @@ class Study:
     outcome_range: tuple[float, float] = (0.0, 1.0)
     unrated_log: Log | None = None
     unrated_experiment: Experiment | None = None
+    outcome_unit: str = ""
 
     @property
     def randomized(self) -> Experiment:

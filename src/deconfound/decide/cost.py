@@ -42,4 +42,4 @@ def costs_by_model(study: Study, cost: Mapping[str, float]) -> FloatArray:
             f"{MAX_COST:,.0f}, in units of the outcome."
         )
     low, high = study.outcome_range
-    return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / (high - low)
+    return cost_vector(study.models, np.array([float(cost[name]) for name in study.models])) / abs(high - low)

@@ -141,7 +141,7 @@ def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem
         fix = "Name the right column with --map outcome=COLUMN."
         problems.append(Problem(column.source, "no row has an outcome", fix))
     low, high = scale.ends
-    outside = np.isfinite(values) & ((values < low) | (values > high))
+    outside = np.isfinite(values) & ((values < min(low, high)) | (values > max(low, high)))
     if outside.any():
         problems.append(_outside_range(column, values, outside, scale))
     return np.asarray((values - low) / (high - low))

@@ -28,6 +28,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
     outcome_values: Mapping[str, float] | None = None,
+    outcome_unit: str = "",
     models: Sequence[str] | None = None,
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
@@ -41,10 +42,10 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     ``{"outcome": "thumbs_up"}``, or ``{"log.outcome": "thumbs_up"}`` for one table. ``where`` are conditions on rows,
     such as ``"country=DE"``, ``ignore`` columns that are not to be used, and ``rename_models`` gives models the names
     that they have in the replay. ``outcome_values`` says what words mean, ``{"good": 1, "bad": 0}``; yes and no,
-    thumbs and percentages are known. ``outcome_range`` are the ends of the outcomes' scale, by default 0 and 1;
-    summaries are on this scale, numbers in Python from 0 to 1. Rows without an outcome are set aside and checked;
-    ``drop_missing`` is for older code and changes nothing. Everything wrong in any of the three tables raises one
-    ``DataError`` that lists it all.
+    thumbs and percentages are known. ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries
+    are on this scale, numbers in Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
+    Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
+    Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
         columns=columns,
@@ -75,7 +76,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         problems += error.problems
     if problems:
         raise DataError(merge_problems(problems))
-    return study
+    return replace(study, outcome_unit=outcome_unit.strip())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,14 +31,14 @@ NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class OutcomeScale:
-    """The ends of the outcomes' scale, if not 0 and 1, and what the user says that words mean on it."""
+    """The worst and the best outcome, if not 0 and 1, and what the user says that words mean on this scale."""
 
     range: tuple[float, float] | None = None
     words: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The lowest and the highest outcome."""
+        """The worst and the best outcome."""
         return self.range or (0.0, 1.0)
 
     def value(self, cell: object) -> float:

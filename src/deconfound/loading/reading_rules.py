@@ -52,9 +52,9 @@ def _check_range(outcome_range: tuple[float, float] | None) -> None:
     if outcome_range is None:
         return
     low, high = outcome_range
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(f"--outcome-range {low:g} {high:g}: give two finite numbers, the lower one first.")
-    if high - low < MIN_RANGE or max(abs(low), abs(high)) > MAX_RANGE_END:
+    if not (math.isfinite(low) and math.isfinite(high) and low != high):
+        raise UsageError(f"--outcome-range {low:g} {high:g}: give two different finite numbers, the worst one first.")
+    if abs(high - low) < MIN_RANGE or max(abs(low), abs(high)) > MAX_RANGE_END:
         raise UsageError(
             f"--outcome-range {low:g} {high:g}: the ends must be at least {MIN_RANGE:g} apart and lie between "
             f"{-MAX_RANGE_END:g} and {MAX_RANGE_END:g}."

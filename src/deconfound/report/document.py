@@ -50,6 +50,7 @@ def document(result: Result) -> dict[str, Any]:
         "seed": result.seed,
         "models": list(result.models),
         "outcome_range": list(result.outcome_range),
+        "outcome_unit": result.outcome_unit,
         "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
         "best_set": list(result.values.best_set(result.level)),

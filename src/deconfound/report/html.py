@@ -129,7 +129,7 @@ class _Axis:
         cost = result.values.cost_or_zero
         ends = np.concatenate([result.values.interval(result.level).ravel(), result.raw_log.estimate - cost])
         low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-        return cls(min(low, 0.0), max(high, 1.0), Scale.from_range(result.outcome_range))
+        return cls(min(low, 0.0), max(high, 1.0), Scale.of(result))
 
     def to_pixels(self, value: float) -> float:
         """Horizontal position of a number."""

@@ -28,7 +28,7 @@ TUNED_ON: dict[Mode, str] = {
 
 def method_lines(result: Result) -> list[str]:
     """One paragraph per line: plain sentences first, numbers for specialists last."""
-    scale, attribution = Scale.from_range(result.outcome_range), []
+    scale, attribution = Scale.of(result), []
     if result.attribution is not None:
         attribution = attribution_paragraph(result.attribution, scale).split("\n")
     sampled = [finding.message for finding in result.findings if finding.check == LONG_LOG]
@@ -101,7 +101,7 @@ def _settings_line(result: Result, scale: Scale) -> str:
         text = "text" if result.featurizer.layout.reads_text else "columns"
         components = asdict(result.attribution.variance_components)
         named = {
-            f"SD of {name.replace('_', ' ').replace(' text', f' {text}')}": scale.width * math.sqrt(size)
+            f"SD of {name.replace('_', ' ').replace(' text', f' {text}')}": abs(scale.width) * math.sqrt(size)
             for name, size in components.items()
             if size > 0
         }

@@ -94,7 +94,7 @@ def missing_outcome_lines(result: Result) -> list[str]:
     missing = result.missing
     if missing is None or not _is_worth_showing(missing, result.findings):
         return []
-    scale, level = Scale.from_range(result.outcome_range), format_percent(result.level)
+    scale, level = Scale.of(result), format_percent(result.level)
     share = format_percent(sum(missing.missing) / sum(missing.rows), 1)
     lines = [f"{share} of the randomized rows have no outcome. The values above use the rows that have one."]
     about = "" if result.population.kind == "experiment" else ", for the contexts of the experiment"

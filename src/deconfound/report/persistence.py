@@ -190,6 +190,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         attribution=read_attribution(stored["attribution"]),
         population=Population(**stored["population"]),
         outcome_range=tuple(stored["outcome_range"]),
+        outcome_unit=stored["outcome_unit"],
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
         policy=policy_from_arrays(

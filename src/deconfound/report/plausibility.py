@@ -53,9 +53,9 @@ def check_models(models: Sequence[str]) -> None:
 
 
 def check_outcome_range(bounds: tuple[float, float]) -> None:
-    """Two finite numbers with a finite distance."""
+    """Two different finite numbers with a finite distance."""
     low, high = bounds
-    if not (math.isfinite(low) and math.isfinite(high) and low < high and math.isfinite(high - low)):
+    if not (math.isfinite(low) and math.isfinite(high) and low != high and math.isfinite(high - low)):
         raise ValueError(f"outcome_range is {low} to {high}")
 
 

@@ -106,7 +106,7 @@ def recommendation_text(table: RecommendationTable) -> str:
 
 def _legend(table: RecommendationTable) -> str:
     scale, error = table.scale, format_percent(round(1 - table.level, 10))
-    unit = "" if scale.is_unit else f" on your scale from {scale.low:g} to {scale.high:g}"
+    unit = f" {scale.description}" if scale.description else ""
     before, net = (", before cost", ", net of cost") if table.has_cost else ("", "")
     return (
         f"value: predicted outcome of the model on this context{unit}{before}. margin: how far the model is ahead of "

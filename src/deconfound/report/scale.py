@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from deconfound.diagnose.outcome_consistency import OutcomeValues
 from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.diagnose.outcome_matching import MatchingLevel
+from deconfound.escaping import escape_name
 from deconfound.findings import Details, Finding
+
+if TYPE_CHECKING:
+    from deconfound.data import Study
+    from deconfound.result import Result
 
 SIGNIFICANT_DIGITS = 3  # decimals on a scale from 0 to 1; one less for each power of ten of its width
 NO_NUMBER = "–"
@@ -17,15 +22,19 @@ NO_NUMBER = "–"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Writes values and differences of values, given from 0 to 1, on a scale from ``low`` to ``high``."""
+    """Writes values and differences of values, given from 0 to 1, on a scale from ``low``, the worst, to ``high``.
+
+    ``low`` is the larger number where less is better, as of times. ``unit`` follows the numbers in sentences.
+    """
 
     low: float = 0.0
     high: float = 1.0
+    unit: str = ""
 
     @classmethod
-    def from_range(cls, outcome_range: tuple[float, float]) -> Self:
-        """The scale of a study's or result's ``outcome_range``."""
-        return cls(*outcome_range)
+    def of(cls, source: Study | Result) -> Self:
+        """The scale of a study or a result."""
+        return cls(*source.outcome_range, escape_name(source.outcome_unit))
 
     @property
     def width(self) -> float:
@@ -35,12 +44,21 @@ class Scale:
     @property
     def is_unit(self) -> bool:
         """Whether numbers are printed as they are."""
-        return (self.low, self.high) == (0.0, 1.0)
+        return (self.low, self.high, self.unit) == (0.0, 1.0, "")
+
+    @property
+    def description(self) -> str:
+        """What numbers mean, as the end of a sentence; empty where they are printed as they are."""
+        if self.is_unit:
+            return ""
+        unit = f" {self.unit}" if self.unit else ""
+        less = "; less is better" if self.width < 0 else ""
+        return f"on your scale from {self.low:g} to {self.high:g}{unit}{less}"
 
     @property
     def decimals(self) -> int:
         """Decimals that distinguish a thousandth of the scale."""
-        return max(SIGNIFICANT_DIGITS - math.ceil(math.log10(self.width) - 1e-9), 0)
+        return max(SIGNIFICANT_DIGITS - math.ceil(math.log10(abs(self.width)) - 1e-9), 0)
 
     def value(self, value: float) -> str:
         """A value; a dash if there is no number."""
@@ -48,15 +66,20 @@ class Scale:
 
     def interval(self, low: float, high: float) -> str:
         """Two values: 3.12 to 3.40."""
-        return f"{self.value(low)} to {self.value(high)}"
+        ends = (self.value(low), self.value(high))
+        return " to ".join(ends if self.width > 0 else ends[::-1])
+
+    def value_in_unit(self, value: float) -> str:
+        """A value with its unit: 3.42 of 5 stars, 12.1 s."""
+        return f"{self.value(value)} {self.unit}".rstrip()
 
     def difference(self, difference: float, *, signed: bool = False) -> str:
         """A difference of values, a standard error or a cost."""
-        return self._number(self.width * difference, self.decimals, signed=signed)
+        return self._number((self.width if signed else abs(self.width)) * difference, self.decimals, signed=signed)
 
     def rough_difference(self, difference: float) -> str:
         """A difference of which only the size matters: one decimal less, on a wide scale as many."""
-        return self._number(self.width * difference, self.decimals - (self.width <= 1), signed=False)
+        return self._number(abs(self.width) * difference, self.decimals - (abs(self.width) <= 1), signed=False)
 
     def finding(self, finding: Finding) -> Finding:
         """A finding whose sentences have the user's outcomes in them."""
@@ -76,7 +99,7 @@ class Scale:
         return replace(finding, details=details)
 
     def _rescale(self, *values: float) -> Any:  # noqa: ANN401  (a tuple as long as the values)
-        return tuple(self.low + self.width * value for value in values)
+        return tuple(sorted(self.low + self.width * value for value in values))
 
     @staticmethod
     def _number(number: float, decimals: int, *, signed: bool) -> str:

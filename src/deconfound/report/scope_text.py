@@ -19,8 +19,8 @@ def scope_lines(result: Result) -> list[str]:
 
 
 def _scale_lines(result: Result) -> list[str]:
-    scale = Scale.from_range(result.outcome_range)
-    return [] if scale.is_unit else [f"Values are on your scale from {scale.low:g} to {scale.high:g}."]
+    scale = Scale.of(result)
+    return [f"Values are {scale.description}."] if scale.description else []
 
 
 def _cost_lines(result: Result) -> list[str]:

@@ -79,7 +79,7 @@ def comparison(results: Sequence[Result]) -> str:
 
 
 def _comparison_table(results: Sequence[Result], cell: Callable[[Values, int, Scale], str]) -> str:
-    first, scale = results[0], Scale.from_range(results[0].outcome_range)
+    first, scale = results[0], Scale.of(results[0])
     rows: list[tuple[str, ...]] = [("", "model", *(result.family.estimator.name for result in results))]
     for rank, name in enumerate(first.values.ranking(), start=1):
         cells = (cell(result.values, first.models.index(name), scale) for result in results)
@@ -90,12 +90,12 @@ def _comparison_table(results: Sequence[Result], cell: Callable[[Values, int, Sc
 
 def answer_lines(result: Result) -> list[str]:
     """The best model with its interval, rivals, and the bias of the log; a failed check comes first."""
-    level, scale = format_percent(result.level), Scale.from_range(result.outcome_range)
+    level, scale = format_percent(result.level), Scale.of(result)
     row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
     best = escape_name(str(row["model"]))
     rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
     verdict = "Leading model" if rivals else "Best model"
-    value = f"value {scale.value(float(row['estimate']))}{' net of cost' * has_cost}"
+    value = f"value {scale.value_in_unit(float(row['estimate']))}{' net of cost' * has_cost}"
     interval = scale.interval(float(row["low"]), float(row["high"]))
     lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
     if not np.isfinite(float(row["standard_error"])):
@@ -117,7 +117,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
 
     With costs, the value net of cost comes first, then the cost and the value before cost.
     """
-    level, scale = format_percent(result.level), Scale.from_range(result.outcome_range)
+    level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
     comparisons = ("raw log", "log bias", "experiment alone")
     first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
@@ -169,7 +169,7 @@ def _separation_lines(result: Result) -> list[str]:
 def _routing_lines(result: Result) -> list[str]:
     counts = recommendation_counts(result)
     total, clear = counts["contexts"], counts["contexts"] - counts["cannot_tell"]
-    routing = routing_text(result.routing, Scale.from_range(result.outcome_range))
+    routing = routing_text(result.routing, Scale.of(result))
     if not total:
         return [routing]
     level = format_percent(result.level)
@@ -187,7 +187,7 @@ def _routing_lines(result: Result) -> list[str]:
 
 def _check_section(result: Result) -> Section:
     """Warnings and failures in full; inconclusive checks are counted."""
-    scale = Scale.from_range(result.outcome_range)
+    scale = Scale.of(result)
     listed = [scale.finding(f) for f in result.findings if f.verdict in ("fail", "warn")]
     lines = []
     for finding in listed:
