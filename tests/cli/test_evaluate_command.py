@@ -18,6 +18,7 @@ from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.result import Result
 from tests.support.broken_files import Broken, make_all
 from tests.support.commands import evaluate_command
+from tests.support.results import small_demo
 
 
 def test_the_summary_starts_with_the_best_model(study_folder, capsys):
@@ -227,3 +228,41 @@ def test_stars_are_printed_as_stars(study_folder, tmp_path, capsys):
     assert f"value {1 + 4 * saved.values.table()[0]['estimate']:.2f}" in out
     assert main(["recommend", str(tmp_path / "saved"), "--replay", str(tmp_path / "replay.parquet")]) == 0
     assert "on your scale from 1 to 5" in " ".join(capsys.readouterr().out.split())
+
+
+def write_two_outcomes(folder: Path) -> list[str]:
+    """A small demo whose log and experiment have the outcomes "liked" and "solved", the reverse of it."""
+    demo = small_demo()
+    demo.write(folder)
+    for name in ("log", "experiment"):
+        table = getattr(demo, name)
+        outcome = table["outcome"].to_numpy()
+        table = table.drop_columns(["outcome"]).append_column("liked", pa.array(outcome))
+        pq.write_table(table.append_column("solved", pa.array(1 - outcome)), folder / f"{name}.parquet")
+    return [f"--{name}={folder / name}.parquet" for name in ("log", "experiment", "replay")]
+
+
+def test_several_outcomes_are_evaluated_one_after_the_other(tmp_path, capsys):
+    options = [*write_two_outcomes(tmp_path), "--family", "exp-only", "--refits", "2", "-q"]
+    assert main(["evaluate", *options, "--map", "outcome=liked", "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", *options, "--outcome", "liked", "--outcome", "solved", "--json"]) == 0
+    liked, solved = json.loads(capsys.readouterr().out)["results"]
+    assert liked == {"outcome": "liked", **alone}
+    assert solved["values"]["estimate"] == pytest.approx([1 - value for value in alone["values"]["estimate"]], abs=1e-9)
+    assert main(["evaluate", *options, "--outcome", "liked", "--outcome", "solved"]) == 0
+    text = capsys.readouterr().out
+    assert text.index("Outcome: liked") < text.index("Outcome: solved") < text.index("by chance")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--map", "outcome=liked"), "say the same"),
+        (("--outcome", "liked"), "more than once"),
+        (("--outcome", "solved", "-o", "out.json"), "-o saves one result"),
+    ],
+)
+def test_outcomes_that_contradict_other_options_are_refused(tmp_path, capsys, more, message):
+    assert main(["evaluate", *write_two_outcomes(tmp_path), "--outcome", "liked", *more]) == 2
+    assert message in capsys.readouterr().err

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.cli.evaluation_output import OutcomeResult, print_results
 from deconfound.cli.options import (
     ALL_FAMILIES,
     EXIT_CODES,
@@ -32,7 +33,7 @@ from deconfound.cli.output_path import (
     writing,
 )
 from deconfound.cli.progress_line import ProgressLine
-from deconfound.cli.terminal import write_message, write_result
+from deconfound.cli.terminal import write_message
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote, shell_argument
@@ -55,6 +56,13 @@ def add_command(commands: Commands) -> None:
         epilog=EXIT_CODES,
     )
     add_table_options(parser)
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="the column of outcomes; repeat it to evaluate several outcomes one after the other",
+    )
     add_family_option(parser)
     _add_feature_options(parser)
     parser.add_argument(
@@ -97,18 +105,33 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Save the result on request, then print it: a failure of printing must not prevent the saving."""
     path = _output_path(arguments)
-    results = _evaluate(load_study(arguments), arguments)
+    results = _evaluate_outcomes(arguments)
     try:
         if path is not None:
-            _save(results[0], path, arguments)
+            _save(results[0].result, path, arguments)
     except UsageError:  # the computed result is worth more than the place that could not take it
-        _print(results, as_json=arguments.json, verbose=arguments.verbose)
+        print_results(results, as_json=arguments.json, verbose=arguments.verbose)
         raise
-    _print(results, as_json=arguments.json, verbose=arguments.verbose)
+    print_results(results, as_json=arguments.json, verbose=arguments.verbose)
     if path is not None:
         _report_saved(path)
-    failed = any(finding.verdict == "fail" for result in results for finding in result.findings)
+    failed = any(finding.verdict == "fail" for one in results for finding in one.result.findings)
     return AssumptionError.exit_code if failed else 0
+
+
+def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
+    """Every result of every outcome."""
+    names = arguments.outcome
+    if names and "outcome" in parse_column_map(arguments.map):
+        raise UsageError("--outcome and --map outcome=COLUMN say the same; give one of them.")
+    if len(set(names)) < len(names):
+        raise UsageError("--outcome names a column more than once; name each once.")
+    results = []
+    for name in names or [""]:
+        columns = [*arguments.map, f"outcome={name}"] if name else arguments.map
+        study = load_study(argparse.Namespace(**{**vars(arguments), "map": columns}))
+        results += [OutcomeResult(name, result) for result in _evaluate(study, arguments)]
+    return results
 
 
 def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[str, float] | None:
@@ -199,8 +222,8 @@ def _output_path(arguments: argparse.Namespace) -> Path | None:
     if arguments.output is None:
         return None
     path = require_path(arguments.output)
-    if arguments.family == ALL_FAMILIES:
-        raise UsageError("-o saves one result; choose one --family, or print all of them with --json.")
+    if arguments.family == ALL_FAMILIES or len(arguments.outcome) > 1:
+        raise UsageError("-o saves one result; choose one --family and --outcome, or print all of them with --json.")
     if path.suffix not in (FOLDER, JSON, HTML):
         raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
     if path.suffix != FOLDER:
@@ -248,14 +271,3 @@ def _report_saved(path: Path) -> None:
         write_message(f"Saved to {place}\nNext: deconfound recommend {place} --replay FILE\n")
     else:
         report_written(path)
-
-
-def _print(results: Sequence[Result], *, as_json: bool, verbose: bool) -> None:
-    from deconfound.report.document import document, dump_json
-    from deconfound.report.text import comparison
-
-    if as_json:
-        content = document(results[0]) if len(results) == 1 else {"results": [document(one) for one in results]}
-        write_result(dump_json(content))
-    else:
-        write_result(results[0].summary(verbose=verbose) if len(results) == 1 else comparison(results))
