@@ -85,7 +85,7 @@ def test_booleans_are_the_ends_of_the_user_s_scale():
     assert study.log.arrow["outcome"].to_pylist()[:2] == [1.0, 0.0]
 
 
-@pytest.mark.parametrize("cells", [("5", "good"), ("90%", "80"), ("up", "sideways")])
+@pytest.mark.parametrize("cells", [("5", "good"), ("90%", "80"), ("left", "right")])
 def test_numbers_and_words_in_one_column_are_refused(cells):
     assert "is not a number" in refused(**tables(with_outcomes(*cells)), outcome_range=(0, 100))
 
@@ -104,3 +104,10 @@ def test_words_in_a_dictionary_column_are_read():
     given["log"] = given["log"].set_column(at, "outcome", given["log"]["outcome"].dictionary_encode())
     assert pa.types.is_dictionary(given["log"]["outcome"].type)
     assert load(**given).log.arrow["outcome"].to_pylist()[:2] == [1.0, 0.0]
+
+
+def test_only_unknown_words_are_named():
+    message = refused(**tables(with_outcomes("up", "sideways")))
+    assert 'log (Table) row 2: outcome "sideways" is not a known word (6 rows: 2, 4, 6, …)' in message
+    assert "--outcome-values" in message
+    assert '"up"' not in message

@@ -209,7 +209,6 @@ CASES: list[Case] = [
     Case("outcome empty", rows("csv", every("experiment", outcome="")), "experiment.csv", ("no row has an outcome",), "--map outcome=COLUMN"),
     Case("outcome is a word", rows("csv", one("log", 1, outcome="good")), "log.csv row 2", ('"good"',), "number"),
     Case("outcome is a word (JSONL)", rows("jsonl", one("log", 1, outcome="bad")), "log.jsonl line 2", ('"bad"',), "number"),
-    Case("outcome with comma", rows("csv", one("log", 1, outcome="0,5")), "log.csv row 2", ('"0,5"',), "point"),
     Case("outcome infinite", rows("csv", one("log", 2, outcome="inf")), "log.csv row 3", ("outcome inf",), "finite number"),
     Case("outcome is an object", rows("jsonl", one("log", 4, outcome={"a": 1})), "log.jsonl line 5", ('{"a": 1}',), "number"),
     Case("outcome is a list", rows("parquet", every("log", outcome=[1.0])), "log.parquet row 1", ("[1.0]",), "number"),

@@ -26,6 +26,7 @@ from deconfound.loading.convert import (
     to_strings,
     to_times,
 )
+from deconfound.loading.decimal_commas import read_decimal_commas
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
@@ -78,10 +79,12 @@ def canonicalize(
 ) -> CanonicalTable | None:
     """Convert every column; None if a text column is faulty, since later checks need all of them."""
     columns = {name: raw.column(user_name) for name, user_name in mapping.columns.items()}
+    columns, comma_findings = _with_decimal_points(columns)
     columns, findings = _without_faulty_options(columns)
+    findings += comma_findings
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        outcome, finding = translate_words(columns["outcome"], scale)
+        outcome, finding = translate_words(columns["outcome"], scale, problems)
         findings += [] if finding is None else [finding]
         converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
     if "time" in columns:
@@ -102,6 +105,16 @@ def canonicalize(
     arrow = pa.table(converted)
     findings = [*raw.findings, *column_findings(raw.source, mapping), *findings, *_empty_output_findings(raw, arrow)]
     return CanonicalTable(arrow, raw.source, mapping.unused, tuple(findings), raw.row_numbers)
+
+
+def _with_decimal_points(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[Finding]]:
+    """Columns of numbers in which decimal commas are points, and a finding for each of them."""
+    read, findings = dict(columns), []
+    for name, column in columns.items():
+        if name == "outcome" or is_propensity(name) or name.startswith(("label_", "feature_")):
+            read[name], finding = read_decimal_commas(column)
+            findings += [] if finding is None else [finding]
+    return read, findings
 
 
 def _without_faulty_options(columns: Mapping[str, Column]) -> tuple[dict[str, Column], list[Finding]]:

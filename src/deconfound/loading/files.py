@@ -153,7 +153,8 @@ def _refuse_invalid_text(data: bytes, source: str) -> None:
     except UnicodeDecodeError as error:
         at = start - pending + error.start
         what = f"byte {quote(hex(data[at]))} is not UTF-8"
-        raise file_error(f"{source} line {_line_number(data, at)}", what, "Save the file as UTF-8.") from None
+        fix = "Save the file as UTF-8; one from Windows is converted by: iconv -f cp1252 -t utf-8 FILE > NEW."
+        raise file_error(f"{source} line {_line_number(data, at)}", what, fix) from None
 
 
 def byte_positions(data: bytes, mark: bytes) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data.encode import encode_by_appearance
+from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_noted_names
 from deconfound.loading.convert import MISSING_WORDS, is_string_type
@@ -27,6 +28,9 @@ OUTCOME_WORDS: dict[str, float] = {
 SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 PERCENTAGE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+UNKNOWN_WORD = "Say what it means with --outcome-values, for instance good=1,meh=0.5,bad=0."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +93,10 @@ def _is_number(word: str, cell: object) -> bool:
     return isinstance(cell, int | float) and float(cell) == float(word)
 
 
-def translate_words(column: Column, scale: OutcomeScale) -> tuple[Column, Finding | None]:
-    """The column with words as numbers, and a finding that names them; unchanged if a word is unknown.
+def translate_words(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Column, Finding | None]:
+    """The column with words as numbers, and a finding that names them; unknown words among known ones are a problem.
 
-    Without any word the column is returned as it is: numbers, also those written as text, are read elsewhere.
+    Without any known word the column is returned as it is: numbers, also those written as text, are read elsewhere.
     """
     kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
     if pa.types.is_nested(kind) or not (is_string_type(kind) or pa.types.is_boolean(kind) or scale.words):
@@ -102,11 +106,15 @@ def translate_words(column: Column, scale: OutcomeScale) -> tuple[Column, Findin
     meaning = {cell: scale.value(cell) for cell in distinct}
     translated = {cell: value for cell, value in meaning.items() if scale.match(cell) or not _is_plain(cell)}
     mixed = len(translated) < len(distinct) and not scale.words  # numbers and words in one column are rather a mistake
-    if not translated or mixed or any(math.isnan(value) for value in meaning.values()):
+    if mixed or all(math.isnan(value) for value in translated.values()):
         return column, None
+    unknown = [math.isnan(meaning.get(cell, 0.0)) for cell in map(python_value, cells)]
+    if any(unknown):
+        problems.append(column.row_problem(np.array([*unknown, False])[code], "is not a known word", UNKNOWN_WORD))
     numbers = [*(meaning.get(cell, math.nan) for cell in map(python_value, cells)), math.nan]  # the last: missing
     values = pa.chunked_array([np.array(numbers, dtype=np.float64)[code]])
-    listed = join_noted_names((cell, f" = {value:g}") for cell, value in translated.items())
+    known = [(cell, value) for cell, value in translated.items() if not math.isnan(value)]
+    listed = join_noted_names((cell, f" = {value:g}") for cell, value in known)
     notice = Notice(
         f"{column.source}: {column.name} is read as numbers ({listed}).", "Other meanings: --outcome-values."
     )

@@ -1,0 +1,40 @@
+"""Numbers with a decimal comma, as spreadsheets write them in many countries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pyarrow as pa
+
+from deconfound.data.encode import UNKNOWN_CODE, encode_by_appearance
+from deconfound.findings import Finding, Notice
+from deconfound.formatting import quote
+from deconfound.loading.convert import MISSING_WORDS, is_string_type
+from deconfound.loading.raw import Column
+
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
+WHOLE = re.compile(r"[+-]?\d+")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be either
+
+
+def read_decimal_commas(column: Column) -> tuple[Column, Finding | None]:
+    """The column with decimal points, and a finding; unchanged if a number has a point or may have thousands.
+
+    Every cell must be a number with a comma, a whole number or missing, and at least one comma must be a decimal one.
+    """
+    kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
+    if not is_string_type(kind):
+        return column, None
+    texts, code = encode_by_appearance(column.values.cast(pa.string()))
+    distinct = [text.strip() for text in texts.to_pylist()]
+    numbers = [text for text in distinct if text.lower() not in MISSING_WORDS]
+    commas = [text for text in numbers if WITH_COMMA.fullmatch(text)]
+    decimal = [text for text in commas if not THOUSANDS.fullmatch(text)]
+    if not decimal or not all(WITH_COMMA.fullmatch(text) or WHOLE.fullmatch(text) for text in numbers):
+        return column, None
+    points = pa.array([text.replace(",", ".") for text in distinct], pa.string())
+    values = points.take(pa.array(code, mask=code == UNKNOWN_CODE))
+    example = f"{quote(decimal[0])} is read as {decimal[0].replace(',', '.')}"
+    message = f"{column.source}: {column.name} has decimal commas; {example}."
+    return replace(column, values=pa.chunked_array([values])), Finding("decimal commas", "pass", Notice(message))
