@@ -92,8 +92,8 @@ def test_init_names_columns_that_it_recognizes_and_those_that_are_missing(tmp_pa
     assert main(["init", str(tmp_path), "-o", str(tmp_path / "s.toml")]) == 0
     text = (tmp_path / "s.toml").read_text()
     assert 'log = "usage.csv"' in text
-    assert '# model = "engine"  # recognized in the log' in text
-    assert '# outcome = "COLUMN"  # missing in the log; it has prompt, engine, reply, gut_feeling, user' in text
+    assert '# log.model = "engine"  # recognized' in text
+    assert 'log.outcome = "COLUMN"  # missing; name one of prompt, engine, reply, gut_feeling, user' in text
     capsys.readouterr()
 
 

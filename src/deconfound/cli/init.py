@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,10 @@ if TYPE_CHECKING:
     from deconfound.loading.table_roles import RoleTable
 
 HEADER = "# A study of deconfound. Every option of `deconfound evaluate --help` may stand here under its long name."
+OTHER_OPTIONS = (
+    '# where = ["env=prod", "log.time>=2026-05-01"]  # read only these rows',
+    '# ignore = ["time"]  # columns that are not to be used',
+)
 MAX_MODELS_LISTED = 50
 
 
@@ -73,7 +76,7 @@ def study_file_text(tables: Sequence[RoleTable], folder: Path) -> str:
     for role in ("log", "experiment", "replay"):
         lines.append(_table_line(role, by_role.get(role), folder))
     lines += ["", *_model_lines(by_role), *_outcome_lines(by_role)]
-    return "\n".join([*lines, "", *_map_lines(tables)]) + "\n"
+    return "\n".join([*lines, *OTHER_OPTIONS, "", *_map_lines(tables)]) + "\n"
 
 
 def _table_line(role: str, table: RoleTable | None, folder: Path) -> str:
@@ -94,20 +97,28 @@ def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
 
 
 def _outcome_lines(by_role: dict[str, RoleTable]) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    """The scale of the outcomes, as far as the numbers show it."""
+    bounds = [bounds for role in ("log", "experiment") if (bounds := _outcome_bounds(by_role.get(role))) is not None]
+    low, high = min((each[0] for each in bounds), default=0.0), max((each[1] for each in bounds), default=1.0)
+    unit = '# outcome-unit = "of 5 stars"  # follows values in the summary'
+    if low >= 0 and high <= 1:
+        return ["# outcome-range = [1, 5]  # the worst and the best outcome, if not 0 and 1", unit]
+    worst = min(low, 0.0) if low < 1 else low
+    return [f"outcome-range = [{worst!r}, {high!r}]  # the worst and the best outcome; check the ends", unit]
 
-    for role in ("log", "experiment"):
-        table = by_role.get(role)
-        column = None if table is None else table.mapping.columns.get("outcome")
-        if table is None or column is None:
-            continue
-        values = table.raw.arrow[column]
-        if pa.types.is_floating(values.type) or pa.types.is_integer(values.type):
-            low, high = pc.min_max(values).as_py().values()
-            if low is not None and math.isfinite(low) and math.isfinite(high) and (low < 0 or high > 1):
-                return [f"outcome-range = [{min(low, 0) if low < 1 else low!r}, {high!r}]  # the ends of the scale"]
-    return ["# outcome-range = [1, 5]  # the ends of the outcomes' scale, if not 0 and 1"]
+
+def _outcome_bounds(table: RoleTable | None) -> tuple[float, float] | None:
+    """The smallest and the largest outcome of a table; None without finite numbers."""
+    import numpy as np
+
+    from deconfound.loading.convert import to_floats
+
+    column = None if table is None else table.mapping.columns.get("outcome")
+    if table is None or column is None:
+        return None
+    values = to_floats(table.raw.column(column), [], "")
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else None
 
 
 def toml_string(text: str) -> str:
@@ -118,13 +129,13 @@ def toml_string(text: str) -> str:
 
 def _map_lines(tables: Sequence[RoleTable]) -> list[str]:
     """[map]: columns under other names; those that are recognized as comments, doubtful ones to be decided."""
-    lines = ["[map]  # canonical name = your column"]
+    lines = ["[map]  # name = your column, for all tables; log.name = your column, for one"]
     for table in tables:
         for name, column in table.mapping.by_alias.items():
-            lines.append(escape_line(f"# {name} = {toml_string(column)}  # recognized in the {table.role}"))
+            lines.append(escape_line(f"# {table.role}.{name} = {toml_string(column)}  # recognized"))
         for name in table.mapping.missing:
             columns = join_names(table.raw.arrow.column_names)
-            lines.append(escape_line(f'# {name} = "COLUMN"  # missing in the {table.role}; it has {columns}'))
+            lines.append(escape_line(f'{table.role}.{name} = "COLUMN"  # missing; name one of {columns}'))
         lines += [escape_line(f"# {problem.what}: {problem.fix}") for problem in table.problems]
         if table.mapping.unused:
             lines.append(escape_line(f"# not used in the {table.role}: {join_names(table.mapping.unused)}"))
