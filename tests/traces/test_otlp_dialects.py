@@ -125,6 +125,44 @@ def test_a_conversation_without_the_text_of_the_user_is_no_content():
     assert (call.messages, call.flags) == ((), {"no content"})
 
 
+def test_an_empty_answer_of_the_older_instrumentation_is_an_answer():
+    """It leaves an empty text out, as it does with every text if its switch is off; the user's text tells which."""
+    events = [
+        event_of("gen_ai.user.message", {"gen_ai.system": "openai"}, {"content": QUESTION}, timeUnixNano="1"),
+        event_of("gen_ai.assistant.message", {"gen_ai.system": "openai"}, None, timeUnixNano="2"),
+        event_of("gen_ai.user.message", {"gen_ai.system": "openai"}, {"content": "Hello?"}, timeUnixNano="3"),
+        event_of("gen_ai.choice", {}, {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}),
+    ]
+    call = only_call({"gen_ai.operation.name": "chat", **MODELS}, logs_document(*events))
+    assert call.messages == (Message("user", QUESTION), Message("assistant", ""), Message("user", "Hello?"))
+    assert (call.outputs, call.flags) == (("",), frozenset())
+
+
+def test_choices_without_text_and_without_messages_are_no_content():
+    events = [event_of("gen_ai.choice", {}, {"index": 0, "message": {"role": "assistant"}})]
+    call = only_call({"gen_ai.operation.name": "chat", **MODELS}, logs_document(*events))
+    assert (call.messages, call.outputs, call.flags) == ((), (), {"no content"})
+
+
+def test_older_openllmetry_leaves_empty_texts_out():
+    attributes = {
+        "llm.request.type": "chat",
+        **MODELS,
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": QUESTION,
+        "gen_ai.prompt.1.role": "assistant",
+        "gen_ai.prompt.2.role": "user",
+        "gen_ai.prompt.2.content": "Hello?",
+        "gen_ai.completion.0.finish_reason": "stop",
+        "gen_ai.completion.0.role": "assistant",
+    }
+    call = only_call(attributes)
+    assert call.messages == (Message("user", QUESTION), Message("assistant", ""), Message("user", "Hello?"))
+    assert (call.outputs, call.flags) == (("",), frozenset())
+    refused = only_call({**attributes, "gen_ai.completion.0.refusal": "No."})
+    assert refused.outputs == ("No.",)
+
+
 def test_redacted_text_is_no_content():
     hidden = {**OPENINFERENCE, "llm.input_messages.1.message.content": "__REDACTED__"}
     assert only_call(hidden).flags == {"no content"}

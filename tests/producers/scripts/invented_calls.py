@@ -153,8 +153,8 @@ def _failed_call() -> PlannedCall:
 
 
 def _image_call() -> PlannedCall:
-    pixel = "data:image/png;base64,iVBORw0KGgo="
-    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": pixel}}]
+    picture = {"type": "image_url", "image_url": {"url": "https://parcels.example/box.png"}}
+    parts = [{"type": "text", "text": "What is this?"}, picture]
     answer = _said("assistant", "A box.")
     return PlannedCall("image", "conversation-image", "user-image", MODELS[0], (_said("user", parts),), answer, thumb=1)
 
