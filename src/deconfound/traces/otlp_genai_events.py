@@ -32,8 +32,8 @@ CONTENT_KEYS = ("content", "tool_calls", "parts")
 class MessageEvent:
     """What one event adds to a call.
 
-    ``hidden`` if its text was not recorded. Events of the assistant that are ``empty`` may be hidden, too: an empty text
-    is left out. Whether texts were recorded shows in the other events.
+    ``hidden`` if its text was not recorded. Events of the assistant that are ``empty`` may be hidden, too: an empty
+    text is left out. Whether texts were recorded shows in the other events.
     """
 
     time: float
