@@ -90,7 +90,10 @@ def install(producer: Producer, folder: Path) -> Environment:
 def _make(producer: Producer, place: Path) -> None:
     environment = Environment(place, {})
     _step([sys.executable, "-m", "venv", str(place)], environment)
-    _step([str(environment.python), "-m", "pip", "install", "--quiet", *producer.requirements], environment)
+    _step(
+        [str(environment.python), "-m", "pip", "install", "--quiet", "--retries", "2", *producer.requirements],
+        environment,
+    )
     if producer.node_packages:
         packages = place / "node"
         packages.mkdir()

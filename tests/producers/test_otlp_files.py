@@ -1,4 +1,4 @@
-"""OTLP JSON by the file exporter of OpenTelemetry, in the dialects of four instrumentations, of Langfuse and of Vercel."""
+"""OTLP JSON of OpenTelemetry, in the dialects of four instrumentations, of Langfuse and of Vercel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LangSmith: runs of its wrapper of the OpenAI client and feedback, as its client posts them to a server on this machine.
+"""LangSmith: runs of its wrapper of the OpenAI client, and feedback, as its client posts them to a server.
 
     python langsmith_client.py FOLDER
 
