@@ -213,3 +213,16 @@ def test_deep_nesting_ends():
         value = {"role": "user", "content": [value]}
     assert len(messages_from(value)) == 1
     assert len(answers_from(value)) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "mark"),
+    [
+        ({"type": "blob", "mime_type": "image/png", "modality": "image", "content": "iVBORw0KGgo="}, "[image]"),
+        ({"type": "uri", "modality": "audio", "uri": "https://parcels.example/call.mp3"}, "[audio]"),
+        ({"type": "file", "modality": "video", "file_id": "f-1"}, "[file]"),
+        ({"type": "blob", "modality": ["image"], "content": ""}, "[file]"),
+    ],
+)
+def test_the_mark_of_a_part_is_its_modality(part, mark):
+    assert messages_from([{"role": "user", "parts": [part]}]) == (Message("user", mark),)

@@ -203,6 +203,18 @@ def test_tags_are_attributes():
     assert call.attributes == {"task": "parcels", "tag.nightly": "true"}
 
 
+def test_turns_of_the_model_in_the_input_are_part_of_the_context():
+    history = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+    ]
+    messages = [*history, {"role": "assistant", "content": "d"}]
+    (call,), _, remarks = read(InspectLog(), from_values(log(sample(input=history, messages=messages))))
+    assert [message.text for message in call.messages] == ["a", "b", "c"]
+    assert remarks == {}
+
+
 def test_what_a_user_should_know_is_remarked():
     turns = [{"role": "user"}, {"role": "assistant"}, {"role": "tool"}, {"role": "assistant"}]
     values = [log(sample(messages=turns), {"id": 1}, 7, status="error"), log(), {"eval": 5}]

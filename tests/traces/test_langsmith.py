@@ -209,6 +209,8 @@ def test_runs_whose_texts_are_elsewhere_have_no_content():
 def test_failed_and_unfinished_runs():
     assert only_call(error="timeout", outputs=None).flags == {"error"}
     assert only_call(status="error", outputs=None).flags == {"error"}
+    failed = only_call(error="BadRequestError: refused", outputs={"output": None})  # as the client posts it
+    assert (failed.outputs, failed.flags) == ((), {"error"})
     calls, _, remarks = read_values(LangSmith(), [run(status="pending", outputs=None)])
     assert calls == []
     assert remarks == {"runs have not ended": 1}

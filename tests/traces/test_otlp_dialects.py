@@ -125,6 +125,44 @@ def test_a_conversation_without_the_text_of_the_user_is_no_content():
     assert (call.messages, call.flags) == ((), {"no content"})
 
 
+def test_an_empty_answer_of_the_older_instrumentation_is_an_answer():
+    """It leaves an empty text out, as it does with every text if its switch is off; the user's text tells which."""
+    events = [
+        event_of("gen_ai.user.message", {"gen_ai.system": "openai"}, {"content": QUESTION}, timeUnixNano="1"),
+        event_of("gen_ai.assistant.message", {"gen_ai.system": "openai"}, None, timeUnixNano="2"),
+        event_of("gen_ai.user.message", {"gen_ai.system": "openai"}, {"content": "Hello?"}, timeUnixNano="3"),
+        event_of("gen_ai.choice", {}, {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"}}),
+    ]
+    call = only_call({"gen_ai.operation.name": "chat", **MODELS}, logs_document(*events))
+    assert call.messages == (Message("user", QUESTION), Message("assistant", ""), Message("user", "Hello?"))
+    assert (call.outputs, call.flags) == (("",), frozenset())
+
+
+def test_choices_without_text_and_without_messages_are_no_content():
+    events = [event_of("gen_ai.choice", {}, {"index": 0, "message": {"role": "assistant"}})]
+    call = only_call({"gen_ai.operation.name": "chat", **MODELS}, logs_document(*events))
+    assert (call.messages, call.outputs, call.flags) == ((), (), {"no content"})
+
+
+def test_older_openllmetry_leaves_empty_texts_out():
+    attributes = {
+        "llm.request.type": "chat",
+        **MODELS,
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": QUESTION,
+        "gen_ai.prompt.1.role": "assistant",
+        "gen_ai.prompt.2.role": "user",
+        "gen_ai.prompt.2.content": "Hello?",
+        "gen_ai.completion.0.finish_reason": "stop",
+        "gen_ai.completion.0.role": "assistant",
+    }
+    call = only_call(attributes)
+    assert call.messages == (Message("user", QUESTION), Message("assistant", ""), Message("user", "Hello?"))
+    assert (call.outputs, call.flags) == (("",), frozenset())
+    refused = only_call({**attributes, "gen_ai.completion.0.refusal": "No."})
+    assert refused.outputs == ("No.",)
+
+
 def test_redacted_text_is_no_content():
     hidden = {**OPENINFERENCE, "llm.input_messages.1.message.content": "__REDACTED__"}
     assert only_call(hidden).flags == {"no content"}
@@ -220,3 +258,22 @@ def test_the_provider_is_left_out_of_a_name_only_where_the_span_names_it():
     call = only_call({**GENAI, **prefixed})
     assert (call.model, call.requested_model) == ("cedar-2-0901", "cedar-2")
     assert only_call({**GENAI, **prefixed, "gen_ai.provider.name": "groq"}).model == "openai/cedar-2-0901"
+
+
+def test_vercel_marks_images_and_records_empty_answers():
+    """As version 5 writes an image, and version 7 an empty answer and the context of the application."""
+    picture = {"type": "file", "mediaType": "image/*", "data": "https://parcels.example/box.png"}
+    asked = [{"role": "user", "content": [{"type": "text", "text": QUESTION}, picture]}]
+    attributes = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.model.id": "cedar-2",
+        "ai.prompt.messages": json.dumps(asked),
+        "ai.settings.context.userId": "u-3",
+        "ai.settings.context.sessionId": "s-8",
+        "ai.settings.context.arm": "test",
+    }
+    call = only_call({**attributes, "ai.response.text": ""})
+    assert call.messages == (Message("user", f"{QUESTION}\n[image]"),)
+    assert (call.outputs, call.flags) == (("",), frozenset())
+    assert (call.user, call.conversation, call.attributes["metadata.arm"]) == ("u-3", "s-8", "test")
+    assert only_call(attributes).flags == {"no content"}

@@ -136,7 +136,7 @@ def part_text(part: Mapping[str, Any], depth: int) -> str:
     if kind in REASONING_TYPES or part.get("thought") is True:
         return ""
     if kind in MEDIA_MARKS or "inlineData" in part or "fileData" in part:
-        return MEDIA_MARKS.get(kind, "[file]")
+        return MEDIA_MARKS.get(str(part.get("modality")), MEDIA_MARKS.get(kind, "[file]"))
     if kind in CALL_TYPES or "functionCall" in part:
         return _call_text(part.get("functionCall", part))
     if kind in RESULT_TYPES or "functionResponse" in part:

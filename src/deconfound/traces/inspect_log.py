@@ -155,13 +155,18 @@ def _read(log: Mapping[str, Any], sample: object, origin: str, seen: _Seen, rema
     call = seen.add(call, remarks)
     if log.get("status") in UNFINISHED:
         remarks.add("samples are of a run that did not finish", origin)
-    if sum(one.get("role") == "assistant" for one in objects_from(sample.get("messages"))) > 1:
+    if _turns(sample.get("messages")) > 1 + _turns(sample["input"]):
         remarks.add("samples have several turns of the model; their context is the first input", origin)
     yield call
     if sample.get("invalidation"):
         remarks.add("samples were marked as invalid", origin)
     elif "error" not in call.flags:
         yield from scores_of_sample(sample.get("scores"), call, remarks)
+
+
+def _turns(messages: object) -> int:
+    """How often the model speaks; an input that is one question has no turns."""
+    return sum(one.get("role") == "assistant" for one in objects_from(messages))
 
 
 def _call(log: Mapping[str, Any], sample: Mapping[str, Any], origin: str) -> Call:

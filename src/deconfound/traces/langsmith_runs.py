@@ -79,8 +79,11 @@ def _messages(asked: Mapping[str, Any]) -> tuple[Message, ...]:
 
 
 def _answers(said: Mapping[str, Any]) -> tuple[Answer, ...]:
+    """The answers of the outputs; a call that failed has ``{"output": null}``."""
     inner = said.get("output")
-    return answers_from(inner if isinstance(inner, Mapping) else said or None)
+    if all(one is None for one in said.values()):
+        return ()
+    return answers_from(inner if isinstance(inner, Mapping) else said)
 
 
 def _requested(run: Mapping[str, Any]) -> str:

@@ -17,16 +17,16 @@ from deconfound.traces.otlp_genai_events import events_in, exchange_from_events
 from deconfound.traces.otlp_langfuse import Langfuse, trace_attributes
 from deconfound.traces.otlp_openinference import OpenInference
 from deconfound.traces.otlp_openllmetry import OpenLlmetry
-from deconfound.traces.otlp_vercel import Vercel
+from deconfound.traces.otlp_vercel import CONTEXTS, Vercel
 
 CONVERSATION_KEYS = (
     *("gen_ai.conversation.id", "session.id", "langfuse.session.id"),
     *(f"traceloop.association.properties.{key}" for key in ("session_id", "conversation_id", "thread_id")),
-    *(f"ai.telemetry.metadata.{key}" for key in ("sessionId", "conversationId", "threadId")),
+    *(f"{start}.{key}" for start in CONTEXTS for key in ("sessionId", "conversationId", "threadId")),
 )
 USER_KEYS = (
     *("user.id", "enduser.id", "langfuse.user.id", "gen_ai.user", "llm.user"),
-    *("traceloop.association.properties.user_id", "ai.telemetry.metadata.userId"),
+    *("traceloop.association.properties.user_id", *(f"{start}.userId" for start in CONTEXTS)),
 )
 DIALECTS: tuple[Dialect, ...] = (GenAi(), OpenInference(), OpenLlmetry(), Langfuse(), Vercel())
 READ_ELSEWHERE = ("session.id", "user.id", "enduser.id", "metadata", "tag.tags", "events")

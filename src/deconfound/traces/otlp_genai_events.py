@@ -29,12 +29,17 @@ CONTENT_KEYS = ("content", "tool_calls", "parts")
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """What one event adds to a call; ``hidden`` if its text was not recorded."""
+    """What one event adds to a call.
+
+    ``hidden`` if its text was not recorded. Events of the assistant that are ``empty`` may be hidden, too: an empty
+    text is left out. Whether texts were recorded shows in the other events.
+    """
 
     time: float
     messages: tuple[Message, ...] = ()
     answers: tuple[Answer, ...] = ()
     hidden: bool = False
+    empty: bool = False
 
 
 def message_event(event: Event) -> MessageEvent | None:
@@ -60,7 +65,7 @@ def exchange_from_events(events: Sequence[MessageEvent]) -> Exchange:
     """The messages of a call, in the order of their times; the same event of two files counts once."""
     once = dict.fromkeys(one for one in events if one.time)
     ordered = sorted([*(one for one in events if not one.time), *once], key=lambda one: one.time)
-    if any(one.hidden for one in ordered):
+    if any(one.hidden for one in ordered) or all(one.empty for one in ordered):
         return Exchange()
     messages = tuple(message for one in ordered for message in one.messages)
     return Exchange(messages=messages, answers=tuple(answer for one in ordered for answer in one.answers))
@@ -73,8 +78,9 @@ def _message_event(name: str, body: object, time: float) -> MessageEvent | None:
         return None
     role = ROLES_OF_EVENTS[name]
     said = body if isinstance(body, Mapping) else {"content": body}
-    if _is_hidden(said):  # an assistant may have said nothing
-        return MessageEvent(time, hidden=role != "assistant")
+    if _is_hidden(said):
+        is_empty = role == "assistant"
+        return MessageEvent(time, (Message(role, ""),) if is_empty else (), hidden=not is_empty, empty=is_empty)
     return MessageEvent(time, messages=messages_from([{**said, "role": said.get("role") or role}]))
 
 
@@ -83,7 +89,7 @@ def _choice(body: object, time: float) -> MessageEvent:
     message = choice.get("message", choice)
     said = message if isinstance(message, Mapping) else {"content": message}
     if _is_hidden(said):
-        return MessageEvent(time, hidden=True)
+        return MessageEvent(time, answers=(Answer(""),), empty=True)
     return MessageEvent(time, answers=answers_from({"message": said, "finish_reason": choice.get("finish_reason")}))
 
 

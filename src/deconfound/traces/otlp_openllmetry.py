@@ -35,7 +35,7 @@ class OpenLlmetry:
         """The call; the names of its model are those of OpenTelemetry."""
         return Exchange(
             messages=_messages(attributes),
-            answers=_answers(attributes),
+            answers=_answers(attributes, recorded=bool(_messages(attributes))),
             attributes=attributes_from(under(attributes, ASSOCIATIONS), "metadata"),
         )
 
@@ -43,19 +43,20 @@ class OpenLlmetry:
 def _messages(attributes: Attributes) -> tuple[Message, ...]:
     found = listed(attributes, "gen_ai.prompt") or listed(attributes, "llm.prompts")
     messages = [_message(one) for one in found]
-    return messages_from(messages) if all(_has_content(one) for one in messages) else ()
+    return messages_from(messages) if any(_has_content(one) for one in messages) else ()
 
 
-def _answers(attributes: Attributes) -> tuple[Answer, ...]:
+def _answers(attributes: Attributes, *, recorded: bool) -> tuple[Answer, ...]:
+    """The answers; one without a text is empty if the texts of the call are ``recorded``."""
     found = listed(attributes, "gen_ai.completion") or listed(attributes, "llm.completions")
     messages = [{**_message(one), "role": "assistant"} for one in found]
-    return answers_from(messages) if messages and all(_has_content(one) for one in messages) else ()
+    return answers_from(messages) if recorded or any(_has_content(one) for one in messages) else ()
 
 
 def _message(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "role": first_text(value.get("role")) or "user",
-        "content": decode(value.get("content")),  # parts are JSON in a text
+        "content": decode(value.get("content", value.get("refusal"))),  # parts are JSON in a text
         "tool_calls": listed_in(value, "tool_calls"),
         "finish_reason": value.get("finish_reason"),
     }

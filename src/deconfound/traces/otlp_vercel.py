@@ -11,6 +11,8 @@ from deconfound.chat.conversation import Message, messages_from
 from deconfound.traces.field_values import attributes_from, first_text, list_from, text_from
 from deconfound.traces.otlp_dialect import Attributes, Exchange, SpanRole, under
 
+CONTEXTS = ("ai.telemetry.metadata", "ai.settings.context")
+"""Where the application's own values are: up to version 6, and from version 7."""
 PART_TYPES = {"tool-call": "tool_call", "tool-result": "tool_result"}
 
 
@@ -39,7 +41,7 @@ class Vercel:
             messages=_messages(attributes),
             answers=_answers(attributes),
             finish_reasons=(text_from(attributes.get("ai.response.finishReason")),),
-            attributes=attributes_from(under(attributes, "ai.telemetry.metadata"), "metadata"),
+            attributes=_own_attributes(attributes),
         )
 
 
@@ -47,10 +49,18 @@ def _messages(attributes: Attributes) -> tuple[Message, ...]:
     return messages_from([_message(one) for one in list_from(attributes.get("ai.prompt.messages"))])
 
 
+def _own_attributes(attributes: Attributes) -> dict[str, str]:
+    return {
+        name: one for start in CONTEXTS for name, one in attributes_from(under(attributes, start), "metadata").items()
+    }
+
+
 def _answers(attributes: Attributes) -> tuple[Answer, ...]:
-    said = first_text(attributes.get("ai.response.text"), attributes.get("ai.response.object"))
+    """The answer; without any of its attributes, outputs were not recorded."""
+    recorded = [attributes[key] for key in ("ai.response.text", "ai.response.object") if key in attributes]
     calls = [_part(one) for one in list_from(attributes.get("ai.response.toolCalls"))]
-    spoken = [{"type": "text", "text": said}] if said else []
+    said = first_text(*recorded)
+    spoken = [{"type": "text", "text": said}] if said or (recorded and not calls) else []
     return answers_from({"role": "assistant", "content": [*spoken, *calls]}) if spoken or calls else ()
 
 
@@ -61,9 +71,12 @@ def _message(value: object) -> object:
 
 
 def _part(value: object) -> object:
-    """A part with the names of other providers."""
-    if not isinstance(value, Mapping) or "toolName" not in value:
+    """A part with the names of other providers; an image is a file with a type of images."""
+    if not isinstance(value, Mapping):
         return value
+    if "toolName" not in value:
+        kind = text_from(value.get("mediaType")).partition("/")[0]
+        return {**value, "modality": kind} if value.get("type") == "file" else value
     kind = PART_TYPES.get(text_from(value.get("type")), "tool_call")
     if kind == "tool_call":
         return {"type": kind, "name": value["toolName"], "arguments": _first(value, ("input", "args"))}
