@@ -13,7 +13,7 @@ from deconfound.findings import Finding
 from deconfound.loading.canonical import CanonicalTable, align_contexts
 from deconfound.loading.draws import number_draws
 from deconfound.loading.read_tables import read_canonical_tables
-from deconfound.loading.reading_rules import ReadingRules
+from deconfound.loading.reading_rules import ReadingRules, check_unit
 from deconfound.loading.sources import TableLike, source_name
 from deconfound.loading.table_files import find_files, is_path
 
@@ -55,6 +55,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         ignore=ignore,
         rename_models=rename_models,
     )
+    unit = check_unit(outcome_unit)
     sources = {"log": log, "experiment": experiment, "replay": replay}
     problems = _same_table_problems(log, experiment, rules)
     tables = read_canonical_tables(sources, rules, problems)
@@ -76,7 +77,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         problems += error.problems
     if problems:
         raise DataError(merge_problems(problems))
-    return replace(study, outcome_unit=outcome_unit.strip())
+    return replace(study, outcome_unit=unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

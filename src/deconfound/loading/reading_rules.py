@@ -11,6 +11,7 @@ from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.loading.row_filter import RowFilter, parse_filter
 
+MAX_UNIT_LENGTH = 40
 MIN_RANGE, MAX_RANGE_END = 1e-9, 1e12  # of --outcome-range; beyond them outcomes lose their digits
 
 
@@ -59,3 +60,10 @@ def _check_range(outcome_range: tuple[float, float] | None) -> None:
             f"--outcome-range {low:g} {high:g}: the ends must be at least {MIN_RANGE:g} apart and lie between "
             f"{-MAX_RANGE_END:g} and {MAX_RANGE_END:g}."
         )
+
+
+def check_unit(unit: str) -> str:
+    """The unit without surrounding space; a long one would be repeated with every value."""
+    if len(unit.strip()) > MAX_UNIT_LENGTH:
+        raise UsageError(f"--outcome-unit has more than {MAX_UNIT_LENGTH} characters; give a short one, such as stars.")
+    return unit.strip()

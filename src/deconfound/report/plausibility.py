@@ -12,6 +12,7 @@ from deconfound.decide.recommendation import Recommendation
 from deconfound.design import FloatArray
 from deconfound.errors import check_seed
 from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.reading_rules import MAX_UNIT_LENGTH
 from deconfound.result import Result
 from deconfound.value import Values
 from deconfound.value.multiple_comparisons import check_level
@@ -28,6 +29,7 @@ def check_result(result: Result) -> None:
     check_seed(result.seed)
     check_models(result.models)
     check_outcome_range(result.outcome_range)
+    check_outcome_unit(result.outcome_unit)
     for place, values in _all_values(result):
         check_values(values, place)
     for row in result.recommendations:
@@ -57,6 +59,12 @@ def check_outcome_range(bounds: tuple[float, float]) -> None:
     low, high = bounds
     if not (math.isfinite(low) and math.isfinite(high) and low != high and math.isfinite(high - low)):
         raise ValueError(f"outcome_range is {low} to {high}")
+
+
+def check_outcome_unit(unit: object) -> None:
+    """A short text."""
+    if not isinstance(unit, str) or len(unit) > MAX_UNIT_LENGTH:
+        raise ValueError("outcome_unit is no short text")
 
 
 def check_values(values: Values, place: str) -> None:
