@@ -11,7 +11,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -34,8 +34,11 @@ def write_bytes(path: Path, content: bytes) -> None:
     write_files({path: content})
 
 
-def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Replace several files; if one of them cannot be written, none is replaced."""
+def write_files(contents: Mapping[Path, bytes], outdated: Sequence[Path] = ()) -> None:
+    """Replace several files in their order; if one of them cannot be written, none is replaced.
+
+    ``outdated`` files are deleted when everything is written and nothing is replaced yet.
+    """
     staged: list[tuple[Path, Path]] = []
     try:
         with ExitStack() as open_files:
@@ -47,6 +50,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
                 _fill(file, content, path)
             if sys.platform == "win32":  # open files cannot be renamed there
                 open_files.close()
+            _delete(outdated)
             for temporary, target in staged:
                 with suppress(OSError):  # a new file has the default permissions
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -58,6 +62,14 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
     for folder in {target.parent for _, target in staged}:
         sync_folder(folder)
         remove_leftovers(folder)
+
+
+def _delete(outdated: Sequence[Path]) -> None:
+    targets = [Path(os.path.realpath(path)) for path in outdated]
+    for target in targets:
+        target.unlink(missing_ok=True)
+    for folder in {target.parent for target in targets}:
+        sync_folder(folder)
 
 
 def temporary_path(path: Path) -> Path:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers
-from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
+from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder
 from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
+from deconfound.cli.table_set import table_paths, write_tables
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
-from deconfound.formatting import quote
+from deconfound.formatting import join_names, quote
 
 if TYPE_CHECKING:
-    from deconfound.traces.reader import Remarks
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
-
-TABLES = ("log", "experiment", "replay")
 
 
 def add_command(commands: Commands) -> None:
@@ -75,34 +72,46 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.trace_text import conversion_text, next_evaluation
 
     folder = check_output_folder(arguments.output)
-    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures, arguments.propensity_from)
-    check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
     options = _options(arguments)
+    options_read = (arguments.outcomes, arguments.exposures, arguments.propensity_from)
+    inputs = [Path(name) for name in options_read if name is not None]
+    overwrite = arguments.overwrite
+    check_files(table_paths(folder), [*trace_inputs(arguments.paths), *inputs], overwrite=overwrite)
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
-        tables, remarks = _make_tables(arguments, options, progress)
+        tables, traces = _make_tables(arguments, options, progress)
         progress("writing the tables", 0.0)
-        _write(tables, folder, inputs, overwrite=arguments.overwrite)
+        removed = write_tables(tables, folder, [*traces.paths, *inputs], overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, remarks))
+    write_result(conversion_text(tables, traces.remarks))
+    if removed:
+        write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
     return 0
 
 
+def trace_inputs(paths: Sequence[str]) -> list[Path]:
+    """Every file that the paths, folders and patterns name."""
+    from deconfound.traces.reader import Remarks
+    from deconfound.traces.trace_files import files_of
+
+    return [file.path for file in files_of(paths, Remarks())]
+
+
 def _make_tables(
     arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
-) -> tuple[StudyTables, Remarks]:
+) -> tuple[StudyTables, Traces]:
     from deconfound.traces.study_tables import make_tables
     from deconfound.traces.trace_import import read_traces
 
-    with TemporaryDirectory(prefix="deconfound-") as temporary:
-        traces = read_traces(arguments.paths, Path(temporary) / "texts.arrow", progress.reading)
+    with TemporaryFile() as texts:
+        traces = read_traces(arguments.paths, texts, progress.reading)
         progress("joining scores and assignments", 0.0)
         tables = make_tables(_with_feedback(traces, arguments).table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    return tables, traces.remarks
+    return tables, traces
 
 
 def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
@@ -156,21 +165,3 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     if not (name.strip() and equals and value.strip()):
         raise UsageError(f"{option} takes NAME=VALUE, not {quote(text)}.")
     return name.strip(), value.strip()
-
-
-def _write(tables: StudyTables, folder: Path, inputs: Sequence[str | None], *, overwrite: bool) -> None:
-    """All tables in one step: earlier ones stay if one of them cannot be written."""
-    import pyarrow.parquet as pq
-
-    from deconfound.atomic import write_files
-
-    contents = {}
-    for name in TABLES:
-        table = getattr(tables, name)
-        if table is not None:
-            buffer = io.BytesIO()
-            pq.write_table(table, buffer, compression="zstd")
-            contents[folder / f"{name}.parquet"] = buffer.getvalue()
-    with writing(folder, inputs, files=tuple(contents), overwrite=overwrite):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_files(contents)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import IO
 
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names
@@ -28,11 +29,12 @@ class Traces:
     table: CallTable
     files: dict[str, list[str]]  # by reader
     others: tuple[Path, ...]  # in no known format
+    paths: tuple[Path, ...]  # of all files, in any format
     remarks: Remarks
 
 
-def read_traces(paths: Iterable[str | Path], texts: Path, report: Report = no_report) -> Traces:
-    """Read files, folders and patterns; ``texts`` is a file for the texts, which the caller deletes."""
+def read_traces(paths: Iterable[str | Path], texts: IO[bytes], report: Report = no_report) -> Traces:
+    """Read files, folders and patterns; ``texts`` is a temporary file for the texts, which the caller closes."""
     remarks = Remarks()
     found = files_of(paths, remarks)
     by_reader = _group_by_reader(found, remarks)
@@ -46,7 +48,8 @@ def read_traces(paths: Iterable[str | Path], texts: Path, report: Report = no_re
         _require_content(reader, table)
     names = {reader.name: [file.source for file in files] for reader, files in by_reader}
     read = {file.path for _, files in by_reader for file in files}
-    return Traces(table, names, tuple(file.path for file in found if file.path not in read), remarks)
+    every = tuple(file.path for file in found)
+    return Traces(table, names, tuple(path for path in every if path not in read), every, remarks)
 
 
 def _group_by_reader(files: Sequence[TraceFile], remarks: Remarks) -> list[tuple[Reader, list[TraceFile]]]:
