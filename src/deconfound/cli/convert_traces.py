@@ -60,6 +60,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM's config.yaml, tensorzero.toml"
     )
+    parser.add_argument(
+        "--propensity-attribute", metavar="NAME", help="calls record it themselves, such as in metadata.propensity"
+    )
     parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
     parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
     parser.add_argument(
@@ -133,8 +136,10 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
     from deconfound.traces.router_config import read_router_config
     from deconfound.traces.study_tables import ConvertOptions
 
-    if arguments.propensity and arguments.propensity_from:
-        raise UsageError("--propensity and --propensity-from say the same thing; use one of them.")
+    ways = ("propensity", "propensity_from", "propensity_attribute")
+    given = [f"--{way.replace('_', '-')}" for way in ways if getattr(arguments, way)]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} say the same thing; use one of them.")
     router = read_router_config(Path(arguments.propensity_from)) if arguments.propensity_from else None
     exposures = None
     if arguments.exposures is not None:
@@ -143,6 +148,7 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         where=tuple(map(parse_condition, arguments.experiment_where)),
         propensity=parse_propensity(arguments.propensity),
         router=router,
+        attribute=arguments.propensity_attribute or "",
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )

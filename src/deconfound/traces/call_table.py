@@ -37,7 +37,7 @@ COPIED_FIELDS = (
         "requested_model",
         "group",
     ),
-    *("time", "context_id", "draw", "propensity", "flags"),
+    *("time", "context_id", "draw", "flags"),
 )
 
 
@@ -59,7 +59,6 @@ class CallSummary:
     time: float | None
     context_id: str
     draw: int | None
-    propensity: float | None
     n_outputs: int
     flags: frozenset[Flag]
     attributes: tuple[tuple[str, str], ...]
