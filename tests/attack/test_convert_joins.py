@@ -191,6 +191,13 @@ def test_a_person_and_somebody_unknown_under_one_name_are_asked_about(team, orde
     assert team.with_scores(given, "--outcome", "score")[2]["log"]["outcome"] == [1.0] * COUNT
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_kinds_of_authors_that_are_not_known_are_not_one_author(team, order):
+    rows = [scores(1, source="support team"), scores(0, source="gpt-x")]
+    _, _, tables = team.with_scores([row for part in rows[::order] for row in part])
+    assert tables["log"]["outcome"] == [0.5] * COUNT
+
+
 LATER, EARLIER = "2026-05-02T00:00:00Z", "2026-05-01T00:00:00Z"
 
 

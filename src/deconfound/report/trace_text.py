@@ -72,7 +72,9 @@ def _experiment_line(inventory: Inventory) -> str:
     if inventory.recorded_propensities:
         name, count = next(iter(inventory.recorded_propensities.items()))
         drawn = "with which its model was drawn"
-        return f"  - experiment: yes, if {escape_name(name)} of {pluralize(count, 'answer')} is the probability {drawn}."
+        return (
+            f"  - experiment: yes, if {escape_name(name)} of {pluralize(count, 'answer')} is the probability {drawn}."
+        )
     draw = _only_draw(inventory)
     if draw is not None:
         return f"  - experiment: yes, calls of {escape_name(draw.group)}, which {draw.source} draws."
@@ -134,6 +136,9 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     if tables.outcome is not None:
         author = tables.joined.authors[tables.outcome]
         lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
+    for name, shared in tables.joined.shared.items():
+        kind = tables.joined.authors[name]
+        lines.append(f"The scores {escape_name(shared)} by {kind} are kept apart from the others: {escape_name(name)}.")
     if tables.experiment_rows.draw is not None:
         lines.append(_draw_line(tables.experiment_rows.draw))
     lines += _left_out_lines(tables)
@@ -170,6 +175,11 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
         )
     if joined.words:
         lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")
+    if joined.faults:
+        labels = join_noted_names(
+            (name, f" ({problem.where}: {problem.what})") for name, problem in joined.faults.items()
+        )
+        lines.append(f"Labels that are left out: {labels}.")
     if tables.replay_left_out:
         lines.append(f"{pluralize(tables.replay_left_out, 'replayed call')} without a usable output.")
     return lines
