@@ -138,7 +138,7 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
         lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
     for name, shared in tables.joined.shared.items():
         kind = tables.joined.authors[name]
-        lines.append(f"The scores {escape_name(shared)} by {kind} are kept apart from the others: {escape_name(name)}.")
+        lines.append(f"The scores {escape_name(shared)} by {kind} are a score of their own, {escape_name(name)}.")
     if tables.experiment_rows.draw is not None:
         lines.append(_draw_line(tables.experiment_rows.draw))
     lines += _left_out_lines(tables)

@@ -109,7 +109,9 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]
         author = AUTHOR_KINDS.get(normalize_name(kinds[row]), "unknown")
         origin = raw.row_numbers.locate(raw.source, row)
         name = names[row] or value
-        scores.append(Score(origin, name, number, author, key.target, targets[row], authors[row] or kinds[row], times[row]))
+        scores.append(
+            Score(origin, name, number, author, key.target, targets[row], authors[row] or kinds[row], times[row])
+        )
     return scores
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
@@ -20,6 +20,8 @@ from deconfound.traces.trace_readers import READERS, recognize
 
 SNIFFED_RECORDS = 50  # of a file; the first one that a reader knows decides
 UNKNOWN_FORMAT = "files are in no known format"
+MAX_ATTRIBUTE = 1_000  # characters of a value
+LONG_ATTRIBUTE = f"attributes are longer than {MAX_ATTRIBUTE:,} characters and were cut"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +74,16 @@ def _read(
     )
     for item in reader.read(records, remarks):
         meter.calls += isinstance(item, Call)
-        yield reader.name, item
+        yield reader.name, _with_short_attributes(item, remarks) if isinstance(item, Call) else item
     meter.tick()
+
+
+def _with_short_attributes(call: Call, remarks: Remarks) -> Call:
+    """The call without the rest of long values: attributes stay in memory, and a value that marks a call is short."""
+    if all(len(value) <= MAX_ATTRIBUTE for value in call.attributes.values()):
+        return call
+    remarks.add(LONG_ATTRIBUTE, call.origin)
+    return replace(call, attributes={name: value[:MAX_ATTRIBUTE] for name, value in call.attributes.items()})
 
 
 def _nothing_recognized(files: Sequence[TraceFile]) -> DataError:
