@@ -45,15 +45,17 @@ def test_an_input_is_never_replaced_through_a_link(tmp_path, capsys):
     assert (tmp_path / "traces" / "a.parquet").read_bytes() == before
 
 
+@pytest.mark.parametrize("given", ["{}/replay.parquet", "{}", "{}/*.parquet"])
 @pytest.mark.parametrize("option", ["--outcomes", "--exposures"])
-def test_a_table_that_is_read_is_never_replaced(tmp_path, capsys, option):
+def test_a_table_that_is_read_is_never_replaced(tmp_path, capsys, option, given):
     traces = write_lines(tmp_path / "runs.jsonl", make_runs())
     table = tmp_path / "out" / "replay.parquet"
     table.parent.mkdir()
     ids = [f"run-{n}" for n in range(8)]
     pq.write_table(pa.table({"call_id": ids, "score": [1] * 8, "user_id": ids, "variant": ["aspen"] * 8}), table)
     before = table.read_bytes()
-    assert main(["convert", str(traces), option, str(table), "-o", str(table.parent), "--overwrite"]) == 2
+    options = [option, given.format(table.parent), "-o", str(table.parent), "--overwrite"]
+    assert main(["convert", str(traces), *options]) == 2
     assert "would replace the input" in capsys.readouterr().err
     assert table.read_bytes() == before
 

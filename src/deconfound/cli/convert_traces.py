@@ -76,15 +76,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     folder = check_output_folder(arguments.output)
     options = _options(arguments)
-    options_read = (arguments.outcomes, arguments.exposures, arguments.propensity_from)
-    inputs = [Path(name) for name in options_read if name is not None]
     overwrite = arguments.overwrite
-    check_files(table_paths(folder), [*trace_inputs(arguments.paths), *inputs], overwrite=overwrite)
+    inputs = [*trace_inputs(arguments.paths), *_table_inputs(arguments)]
+    check_files(table_paths(folder), inputs, overwrite=overwrite)
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
         tables, traces = _make_tables(arguments, options, progress)
         progress("writing the tables", 0.0)
-        removed = write_tables(tables, folder, [*traces.paths, *inputs], overwrite=overwrite)
+        inputs += [*traces.paths, *_table_inputs(arguments)]  # some may have appeared since
+        removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
     write_result(conversion_text(tables, traces.remarks))
@@ -100,6 +100,15 @@ def trace_inputs(paths: Sequence[str]) -> list[Path]:
     from deconfound.traces.trace_files import files_of
 
     return [file.path for file in files_of(paths, Remarks())]
+
+
+def _table_inputs(arguments: argparse.Namespace) -> list[Path]:
+    """Every file that the options name."""
+    from deconfound.loading.table_files import find_files
+
+    tables = [name for name in (arguments.outcomes, arguments.exposures) if name is not None]
+    config = [Path(arguments.propensity_from)] if arguments.propensity_from else []
+    return [*(file for name in tables for file in find_files(name)), *config]
 
 
 def _make_tables(

@@ -165,8 +165,8 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
     if tables.experiment_rows.reasons:
         lines.append(f"Randomized calls that are not used: {_counts(tables.experiment_rows.reasons)}.")
     if tables.experiment_rows.switched_units:
-        units = pluralize(tables.experiment_rows.switched_units, "unit")
-        lines.append(f"{units} saw two variants and are in no table from their first exposure on.")
+        units = f"Units that saw two variants: {tables.experiment_rows.switched_units:,}"
+        lines.append(f"{units}. From their first exposure on they are in no table.")
     joined = tables.joined
     if joined.unmatched or joined.not_units:
         lines.append(

@@ -46,7 +46,9 @@ class ValueKinds:
             return None
         pair = f"{quote(word.value)} here and {quote(number.value)} in {number.origin}"
         what = f"the score {quote(word.name)} has words and numbers: {pair}"
-        return Problem(word.origin, what, f"Say what the words mean, as in --outcome-values {_example(word)}=1.")
+        return Problem(
+            word.origin, what, "Write all in one way, or say what the words mean: --outcome-values WORD=X,..."
+        )
 
     def unreadable(self) -> Problem | None:
         """The problem of a word that means no number."""
@@ -54,7 +56,7 @@ class ValueKinds:
         if unknown is None:
             return None
         what = f"the score {quote(unknown.name)} is {quote(unknown.value)}, which means no number"
-        return Problem(unknown.origin, what, f"Say what it means, as in --outcome-values {_example(unknown)}=0.5.")
+        return Problem(unknown.origin, what, "Say what it means: --outcome-values WORD=X,...")
 
 
 def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
@@ -95,7 +97,3 @@ def require_words(scores: Iterable[Score], scale: OutcomeScale) -> None:
 def _is_plain(value: float | bool | str) -> bool:
     """Whether a value is a number that is read as it is."""
     return NUMBER.fullmatch(value.strip()) is not None if isinstance(value, str) else not isinstance(value, bool)
-
-
-def _example(score: Score) -> str:
-    return str(score.value).lower() if isinstance(score.value, bool) else str(score.value)
