@@ -159,6 +159,36 @@ def test_a_full_disk_leaves_the_earlier_tables(tmp_path, capsys, monkeypatch):
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+@pytest.mark.parametrize("step", range(8))
+def test_a_rename_that_fails_leaves_the_earlier_tables(tmp_path, capsys, monkeypatch, step):
+    old, new = (write_lines(tmp_path / f"{note}.jsonl", make_runs(note=note)) for note in ("OLD", "NEW"))
+    out, steps, real = tmp_path / "out", [step], Path.replace
+    assert main(["convert", str(old), "-o", str(out), *MARKED]) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def fails_once(path, target):
+        steps[0] -= 1
+        if steps[0] == -1:
+            raise PermissionError(13, "Permission denied")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", fails_once)
+    code = main(["convert", str(new), "-o", str(out), "--overwrite", *MARKED])
+    assert code == (2 if step < 4 else 0)  # two tables are set aside, and two are written
+    after = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert (after == before) == bool(code)
+    assert after.keys() == before.keys()
+    assert not code or "earlier content is unchanged" in " ".join(capsys.readouterr().err.split())
+
+
+def test_tables_that_are_replaced_keep_their_permissions(tmp_path):
+    traces, out = write_lines(tmp_path / "runs.jsonl", make_runs()), tmp_path / "out"
+    assert main(["convert", str(traces), "-o", str(out)]) == 0
+    (out / "log.parquet").chmod(0o600)
+    assert main(["convert", str(traces), "-o", str(out), "--overwrite"]) == 0
+    assert (out / "log.parquet").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
 @pytest.mark.parametrize("command", ["doctor", "convert"])
 def test_a_killed_reader_leaves_nothing_in_the_temporary_folder(tmp_path, command):

@@ -1,8 +1,8 @@
 """The tables that `deconfound convert` writes into one folder, all of them of one run.
 
 Each table says in its file that a conversion wrote it. All new tables are written to temporary files first. Then the
-old ones are deleted, and then the new ones get their names, the log last. A kill in between leaves a set with tables
-missing, never one with tables of two runs.
+old ones lose their names, and then the new ones get them, the log last. A kill in between leaves a set with tables
+missing, never one with tables of two runs. After an error the old set is as it was.
 """
 
 from __future__ import annotations
