@@ -11,8 +11,8 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
@@ -34,8 +34,12 @@ def write_bytes(path: Path, content: bytes) -> None:
     write_files({path: content})
 
 
-def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Replace several files; if one of them cannot be written, none is replaced."""
+def write_files(contents: Mapping[Path, bytes], outdated: Sequence[Path] = ()) -> None:
+    """Replace several files in their order; if one of them cannot be written, none is replaced.
+
+    ``outdated`` files disappear when everything is written and nothing is replaced yet, so that a kill leaves no new
+    file beside them.
+    """
     staged: list[tuple[Path, Path]] = []
     try:
         with ExitStack() as open_files:
@@ -50,7 +54,9 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
             for temporary, target in staged:
                 with suppress(OSError):  # a new file has the default permissions
                     temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-                temporary.replace(target)
+            with _set_aside(outdated):
+                for temporary, target in staged:
+                    temporary.replace(target)
     except BaseException:
         for temporary, _ in staged:
             temporary.unlink(missing_ok=True)
@@ -58,6 +64,32 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
     for folder in {target.parent for _, target in staged}:
         sync_folder(folder)
         remove_leftovers(folder)
+
+
+@contextmanager
+def _set_aside(outdated: Sequence[Path]) -> Iterator[None]:
+    """Give files other names, and delete them after the block; if it fails, all of them are as they were."""
+    paths = [Path(os.path.realpath(path)) for path in outdated]
+    aside: list[tuple[Path, Path]] = []
+    try:
+        for path in filter(Path.exists, paths):
+            temporary = temporary_path(path)
+            path.replace(temporary)
+            aside.append((temporary, path))
+        for folder in {path.parent for path in paths}:
+            sync_folder(folder)
+        try:
+            yield
+        except BaseException:
+            for path in paths:
+                path.unlink(missing_ok=True)  # a new one
+            raise
+    except BaseException:
+        for temporary, path in aside:
+            temporary.replace(path)
+        raise
+    for temporary, _ in aside:
+        temporary.unlink(missing_ok=True)
 
 
 def temporary_path(path: Path) -> Path:

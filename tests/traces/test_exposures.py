@@ -8,8 +8,9 @@ import pytest
 from deconfound.chat.conversation import Message
 from deconfound.errors import DataError, UsageError
 from deconfound.traces.call import Call
+from deconfound.traces.call_filter import Condition
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.experiment_rows import OTHER_MODEL, ExperimentRule, find_experiment
+from deconfound.traces.experiment_rows import OTHER_MODEL, SWITCHED, ExperimentRule, find_experiment
 from deconfound.traces.exposures import read_exposures
 
 GROWTHBOOK = {
@@ -46,8 +47,15 @@ def test_calls_before_the_exposure_are_ordinary_use():
 def test_units_with_two_variants_are_left_out_and_counted():
     rows = experiment([call("u4", "ant"), call("u4", "bee"), call("u1", "ant"), call("u2", "bee")])
     assert rows.randomized.tolist() == [False, False, True, True]
-    assert not rows.reasons
+    assert rows.reasons == {SWITCHED: 2}
+    assert rows.excluded.tolist() == [True, True, False, False]
     assert rows.switched_units == 1
+
+
+def test_units_with_two_variants_are_ordinary_use_before_their_first_exposure():
+    rows = experiment([call("u4", "ant", START - 1), call("u1", "ant"), call("u2", "bee")])
+    assert not rows.excluded.any()
+    assert not rows.randomized[0]
 
 
 def test_a_call_that_another_model_answered_is_neither_experiment_nor_log():
@@ -93,9 +101,10 @@ def test_tables_of_the_platforms_are_understood(columns, unit, variant):
 def test_records_of_a_bandit_are_one_draw_per_decision(tmp_path):
     """The latest decision before a call counts; two at the same time are ambiguous, and the unit is left out."""
     table = tmp_path / "bandit.csv"
-    rows = ["u1,ant,1000,0.8", "u1,bee,2000,0.3", "u2,bee,1000,0.2", "u3,ant,1000,0.5", "u3,bee,1000,0.5"]
+    one, two = int(START), int(START) + 1000
+    rows = [f"u1,ant,{one},0.8", f"u1,bee,{two},0.3", f"u2,bee,{one},0.2", f"u3,ant,{one},0.5", f"u3,bee,{one},0.5"]
     table.write_text("\n".join(["subject,action,timestamp,propensity", *rows]), encoding="utf-8")
-    calls = [call("u1", "ant", 1500.0), call("u1", "bee", 2500.0), call("u2", "bee", 1001.0), call("u3", "ant", 2000.0)]
+    calls = [call("u1", "ant", one + 500.0), call("u1", "bee", two + 500.0), call("u2", "bee"), call("u3", "ant")]
     found = find_experiment(calls, ExperimentRule(exposures=read_exposures(table)))
     assert found.randomized.tolist() == [True, True, True, False]
     assert found.propensity[:3].tolist() == [0.8, 0.3, 0.2]
@@ -117,5 +126,23 @@ def test_router_groups_with_declared_propensities():
 
 
 def test_recorded_propensities_make_an_experiment_by_themselves():
-    rows = find_experiment([call("a", "ant", propensity=0.3), call("b", "ant")], ExperimentRule())
+    calls = [call("a", "ant", attributes={"tag.propensity": "0.3"}), call("b", "ant")]
+    rows = find_experiment(calls, ExperimentRule(attribute="tag.propensity"))
     assert rows.randomized.tolist() == [True, False]
+    assert rows.propensity[0] == 0.3
+    assert not find_experiment(calls, ExperimentRule()).randomized.any()
+    with pytest.raises(UsageError, match="No call has an attribute"):
+        find_experiment(calls, ExperimentRule(attribute="tag.propenity"))
+
+
+@pytest.mark.parametrize("text", ["1.3", "0", "often", "nan"])
+def test_a_recorded_propensity_that_cannot_be_read_is_refused(text):
+    calls = [call("a", "ant", attributes={"p": "30%"}), call("b", "ant", attributes={"p": text})]
+    with pytest.raises(DataError, match="is not a probability"):
+        find_experiment(calls, ExperimentRule(attribute="p"))
+
+
+def test_every_marked_call_must_record_the_propensity():
+    calls = [call("a", "ant", attributes={"p": "0.3", "exp": "1"}), call("b", "ant", attributes={"exp": "1"})]
+    with pytest.raises(DataError, match="p has no value"):
+        find_experiment(calls, ExperimentRule(where=(Condition("exp", "1"),), attribute="p"))

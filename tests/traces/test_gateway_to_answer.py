@@ -81,14 +81,28 @@ def test_fallbacks_and_cached_answers_are_not_randomized(tmp_path, capsys):
     assert "log: 50 rows" in text
 
 
-def test_a_propensity_that_some_rows_lack_is_left_out_and_said(tmp_path, capsys):
+def test_a_propensity_that_some_rows_lack_is_an_error(tmp_path, capsys):
     write_gateway(tmp_path / "team", direct=30, routed=40)
     lines = [f"u-r-{n},{GOOD},{0.5 if n % 2 else ''}" for n in range(40)]
     (tmp_path / "exposures.csv").write_text("\n".join(["user_id,variant,propensity", *lines]), encoding="utf-8")
     exposures = ("--exposures", str(tmp_path / "exposures.csv"))
-    assert main(convert(tmp_path / "team", *exposures, "-o", str(tmp_path / "study"))) == 0
-    assert "so the column is left out" in " ".join(capsys.readouterr().out.split())
-    assert "propensity" not in pq.read_table(tmp_path / "study" / "experiment.parquet").column_names
+    assert main(convert(tmp_path / "team", *exposures, "-o", str(tmp_path / "study"))) == 1
+    assert "exposures.csv row 9: propensity has no value" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "study").exists()
+
+
+def test_propensities_that_calls_record_are_found_and_used(tmp_path, capsys):
+    write_gateway(tmp_path / "team", direct=30, routed=40)
+    path = tmp_path / "team" / "traces" / "routed.jsonl"
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for record in records:
+        record["metadata"] = {**record.get("metadata", {}), "requester_metadata": {"propensity": 0.5}}
+    path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    assert main(["doctor", str(tmp_path / "team" / "traces")]) == 0
+    name = capsys.readouterr().out.split("--propensity-attribute ")[1].split()[0]
+    options = ("--propensity-attribute", name, "-o", str(tmp_path / "study"))
+    assert main(convert(tmp_path / "team", *options)) == 0
+    assert pq.read_table(tmp_path / "study" / "experiment.parquet")["propensity"].to_pylist() == [0.5] * 40
 
 
 @pytest.mark.parametrize(

@@ -280,15 +280,13 @@ def test_calls_of_litellm_itself_are_internal():
     assert changed(request_tags=["litellm-internal-health-check"]).flags == {"internal"}
 
 
-def test_a_routing_decision_is_attributes_and_no_propensity():
-    """Probabilities of a classifier are not those with which a model was drawn."""
+def test_a_routing_decision_is_attributes():
     decision = {"router_type": "adaptive", "tier": None, "classifier_probabilities": {"hard": 0.25}, "stuck": False}
     call = changed(metadata={"routing_decision": decision})
     assert call.attributes["routing_decision.router_type"] == "adaptive"
     assert call.attributes["routing_decision.classifier_probabilities.hard"] == "0.25"
     assert call.attributes["routing_decision.stuck"] == "false"
     assert "routing_decision.tier" not in call.attributes
-    assert call.propensity is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import sys
 
@@ -88,7 +89,7 @@ def test_a_file_that_vanishes_is_reported_by_its_reader(tmp_path):
 def test_calls_are_counted_as_they_are_read(tmp_path):
     write_gateway(tmp_path / "team", direct=20, routed=10)
     states = []
-    read_traces([tmp_path / "team"], tmp_path / "texts", states.append)
+    read_traces([tmp_path / "team"], io.BytesIO(), states.append)
     assert [state.calls for state in states] == sorted(state.calls for state in states)
     assert states[-1].calls == 20 + 10 + 20  # two models answered ten contexts
     assert states[-1].share == 1.0

@@ -8,6 +8,7 @@ import json
 import tracemalloc
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import islice
 
 import pyarrow as pa
 import pytest
@@ -262,13 +263,16 @@ def test_parquet_is_read_in_batches_and_counted_over_all(tmp_path):
 
 
 def test_a_long_text_that_many_rows_share_needs_small_batches(tmp_path, monkeypatch):
-    """The text is stored once: decoded at once, the rows would need their number times its size."""
+    """The text is stored once: decoded at once, the rows would need their number times its size, which is limited."""
     parquet.write_table(pa.table({"t": ["x" * 100_000] * 300}), tmp_path / "t.parquet")
     monkeypatch.setenv(LIMIT_VARIABLE, "0.001")
     held = pa.total_allocated_bytes()
-    for record in records_of(trace_file(tmp_path / "t.parquet"), Remarks()):
+    records = records_of(trace_file(tmp_path / "t.parquet"), Remarks())
+    for record in islice(records, 5):
         assert len(record.value["t"]) == 100_000
         assert pa.total_allocated_bytes() - held < 5e6
+    with pytest.raises(DataError, match=r"more than 0\.001 GB"):
+        list(records)
 
 
 @pytest.mark.parametrize("data", [b"PAR1", b"PAR1 garbage PAR1", b"no parquet"])

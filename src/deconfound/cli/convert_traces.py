@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers
-from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder, writing
+from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder
 from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
+from deconfound.cli.table_set import table_paths, write_tables
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
-from deconfound.formatting import quote
+from deconfound.formatting import join_names, quote
 
 if TYPE_CHECKING:
-    from deconfound.traces.reader import Remarks
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
-
-TABLES = ("log", "experiment", "replay")
 
 
 def add_command(commands: Commands) -> None:
@@ -63,6 +60,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM's config.yaml, tensorzero.toml"
     )
+    parser.add_argument(
+        "--propensity-attribute", metavar="NAME", help="calls record it themselves, such as in metadata.propensity"
+    )
     parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
     parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
     parser.add_argument(
@@ -75,34 +75,55 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.trace_text import conversion_text, next_evaluation
 
     folder = check_output_folder(arguments.output)
-    inputs = (*arguments.paths, arguments.outcomes, arguments.exposures, arguments.propensity_from)
-    check_files([folder / f"{name}.parquet" for name in TABLES], inputs, overwrite=arguments.overwrite)
     options = _options(arguments)
+    overwrite = arguments.overwrite
+    inputs = [*trace_inputs(arguments.paths), *_table_inputs(arguments)]
+    check_files(table_paths(folder), inputs, overwrite=overwrite)
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
-        tables, remarks = _make_tables(arguments, options, progress)
+        tables, traces = _make_tables(arguments, options, progress)
         progress("writing the tables", 0.0)
-        _write(tables, folder, inputs, overwrite=arguments.overwrite)
+        inputs += [*traces.paths, *_table_inputs(arguments)]  # some may have appeared since
+        removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, remarks))
+    write_result(conversion_text(tables, traces.remarks))
+    if removed:
+        write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
     return 0
 
 
+def trace_inputs(paths: Sequence[str]) -> list[Path]:
+    """Every file that the paths, folders and patterns name."""
+    from deconfound.traces.reader import Remarks
+    from deconfound.traces.trace_files import files_of
+
+    return [file.path for file in files_of(paths, Remarks())]
+
+
+def _table_inputs(arguments: argparse.Namespace) -> list[Path]:
+    """Every file that the options name."""
+    from deconfound.loading.table_files import find_files
+
+    tables = [name for name in (arguments.outcomes, arguments.exposures) if name is not None]
+    config = [Path(arguments.propensity_from)] if arguments.propensity_from else []
+    return [*(file for name in tables for file in find_files(name)), *config]
+
+
 def _make_tables(
     arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
-) -> tuple[StudyTables, Remarks]:
+) -> tuple[StudyTables, Traces]:
     from deconfound.traces.study_tables import make_tables
     from deconfound.traces.trace_import import read_traces
 
-    with TemporaryDirectory(prefix="deconfound-") as temporary:
-        traces = read_traces(arguments.paths, Path(temporary) / "texts.arrow", progress.reading)
+    with TemporaryFile() as texts:
+        traces = read_traces(arguments.paths, texts, progress.reading)
         progress("joining scores and assignments", 0.0)
         tables = make_tables(_with_feedback(traces, arguments).table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    return tables, traces.remarks
+    return tables, traces
 
 
 def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
@@ -124,8 +145,10 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
     from deconfound.traces.router_config import read_router_config
     from deconfound.traces.study_tables import ConvertOptions
 
-    if arguments.propensity and arguments.propensity_from:
-        raise UsageError("--propensity and --propensity-from say the same thing; use one of them.")
+    ways = ("propensity", "propensity_from", "propensity_attribute")
+    given = [f"--{way.replace('_', '-')}" for way in ways if getattr(arguments, way)]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} say the same thing; use one of them.")
     router = read_router_config(Path(arguments.propensity_from)) if arguments.propensity_from else None
     exposures = None
     if arguments.exposures is not None:
@@ -134,6 +157,7 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         where=tuple(map(parse_condition, arguments.experiment_where)),
         propensity=parse_propensity(arguments.propensity),
         router=router,
+        attribute=arguments.propensity_attribute or "",
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )
@@ -156,21 +180,3 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     if not (name.strip() and equals and value.strip()):
         raise UsageError(f"{option} takes NAME=VALUE, not {quote(text)}.")
     return name.strip(), value.strip()
-
-
-def _write(tables: StudyTables, folder: Path, inputs: Sequence[str | None], *, overwrite: bool) -> None:
-    """All tables in one step: earlier ones stay if one of them cannot be written."""
-    import pyarrow.parquet as pq
-
-    from deconfound.atomic import write_files
-
-    contents = {}
-    for name in TABLES:
-        table = getattr(tables, name)
-        if table is not None:
-            buffer = io.BytesIO()
-            pq.write_table(table, buffer, compression="zstd")
-            contents[folder / f"{name}.parquet"] = buffer.getvalue()
-    with writing(folder, inputs, files=tuple(contents), overwrite=overwrite):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_files(contents)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 
 from deconfound.cli.options import EXIT_CODES, Commands, add_output_options
 from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
@@ -40,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     routers = [read_router_config(path) for path in configs]
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
-        with TemporaryDirectory(prefix="deconfound-") as folder:
-            traces = read_traces(paths, Path(folder) / "texts.arrow", progress.reading)
+        with TemporaryFile() as texts:
+            traces = read_traces(paths, texts, progress.reading)
             progress("counting", 0.0)
             inventory = take_inventory(traces, configs=routers)
     finally:

@@ -70,8 +70,10 @@ def _log_line(inventory: Inventory) -> str:
 
 def _experiment_line(inventory: Inventory) -> str:
     if inventory.recorded_propensities:
+        name, count = next(iter(inventory.recorded_propensities.items()))
+        drawn = "with which its model was drawn"
         return (
-            f"  - experiment: yes, {pluralize(inventory.recorded_propensities, 'answer')} with a recorded propensity."
+            f"  - experiment: yes, if {escape_name(name)} of {pluralize(count, 'answer')} is the probability {drawn}."
         )
     draw = _only_draw(inventory)
     if draw is not None:
@@ -112,13 +114,15 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     elif inventory.units and not inventory.has_human_scores:
         words.append("--outcomes FILE")
     draws = [draw for found in inventory.configs.values() for draw in found]
-    if draws and not inventory.recorded_propensities:
+    if inventory.recorded_propensities:
+        words.append(f"--propensity-attribute {shell_argument(next(iter(inventory.recorded_propensities)))}")
+    elif draws:
         words.append(f"--propensity-from {shell_argument(draws[0].source)}")
         words += ["--experiment-where NAME=VALUE"] if len(draws) > 1 else []
-    elif inventory.groups and not inventory.recorded_propensities:
+    elif inventory.groups:
         models = next(iter(inventory.groups.values()))
         words.append(f"--propensity {shell_argument(','.join(f'{name}=SHARE' for name in sorted(models)))}")
-    elif inventory.units and not inventory.recorded_propensities:
+    elif inventory.units:
         words.append("--experiment-where NAME=VALUE" if inventory.attributes else "--exposures FILE")
     return " ".join([*words, "-o study"])
 
@@ -132,7 +136,12 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     if tables.outcome is not None:
         author = tables.joined.authors[tables.outcome]
         lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
-    lines += [*_propensity_lines(tables), *_left_out_lines(tables)]
+    for name, shared in tables.joined.shared.items():
+        kind = tables.joined.authors[name]
+        lines.append(f"The scores {escape_name(shared)} by {kind} are a score of their own, {escape_name(name)}.")
+    if tables.experiment_rows.draw is not None:
+        lines.append(_draw_line(tables.experiment_rows.draw))
+    lines += _left_out_lines(tables)
     blocks = ["\n".join(map(escape_line, lines)), "\n".join(map(escape_line, _remark_lines(remarks)))]
     return wrap("\n\n".join(block for block in blocks if block)) + "\n"
 
@@ -142,19 +151,6 @@ def _table_line(table: pa.Table) -> str:
     rated = table.num_rows - table["outcome"].null_count if "outcome" in table.column_names else None
     outcomes = "" if rated is None else f", {rated:,} with an outcome"
     return f"{pluralize(table.num_rows, 'row')}{outcomes} ({_counts(models)})"
-
-
-def _propensity_lines(tables: StudyTables) -> list[str]:
-    rows = tables.experiment_rows
-    lines = [] if rows.draw is None else [_draw_line(rows.draw)]
-    of_rows = rows.propensity[rows.randomized]
-    known = int((~np.isnan(of_rows)).sum())
-    if 0 < known < len(of_rows):
-        lines.append(
-            f"The propensity is known for {known:,} of {pluralize(len(of_rows), 'row')} of the experiment only, so the "
-            "column is left out."
-        )
-    return lines
 
 
 def _draw_line(draw: RouterDraw) -> str:
@@ -169,7 +165,8 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
     if tables.experiment_rows.reasons:
         lines.append(f"Randomized calls that are not used: {_counts(tables.experiment_rows.reasons)}.")
     if tables.experiment_rows.switched_units:
-        lines.append(f"{pluralize(tables.experiment_rows.switched_units, 'unit')} saw two variants and are not used.")
+        units = f"Units that saw two variants: {tables.experiment_rows.switched_units:,}"
+        lines.append(f"{units}. From their first exposure on they are in no table.")
     joined = tables.joined
     if joined.unmatched or joined.not_units:
         lines.append(
@@ -178,6 +175,11 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
         )
     if joined.words:
         lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")
+    if joined.faults:
+        labels = join_noted_names(
+            (name, f" ({problem.where}: {problem.what})") for name, problem in joined.faults.items()
+        )
+        lines.append(f"Labels that are left out: {labels}.")
     if tables.replay_left_out:
         lines.append(f"{pluralize(tables.replay_left_out, 'replayed call')} without a usable output.")
     return lines

@@ -48,7 +48,6 @@ class Call:
     time: float | None = None  # seconds since 1970
     context_id: str = ""
     draw: int | None = None
-    propensity: float | None = None  # probability with which the model was drawn
     flags: frozenset[Flag] = frozenset()
     attributes: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,7 +1,8 @@
 """Many calls as columns: what describes them in memory, their texts in a file of record batches.
 
 Joins and choices look at ids, models and times only. The texts, which are nearly all of the data, are written to a
-temporary file as they are read, and read back for the rows that are used.
+temporary file as they are read, and read back for the rows that are used. The file has no name, so that nothing is left
+of it after a kill.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Self
+from typing import IO, Self
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,7 @@ COPIED_FIELDS = (
         "requested_model",
         "group",
     ),
-    *("time", "context_id", "draw", "propensity", "flags"),
+    *("time", "context_id", "draw", "flags"),
 )
 
 
@@ -59,7 +59,6 @@ class CallSummary:
     time: float | None
     context_id: str
     draw: int | None
-    propensity: float | None
     n_outputs: int
     flags: frozenset[Flag]
     attributes: tuple[tuple[str, str], ...]
@@ -79,7 +78,7 @@ class CallTable:
 
     calls: tuple[CallSummary, ...]
     scores: tuple[Score, ...]
-    texts: Path
+    texts: IO[bytes]
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -92,7 +91,8 @@ class CallTable:
     def read_texts(self, rows: IntArray) -> pa.Table:
         """Context, messages and outputs (as JSON lists) of some calls, which must be in increasing order."""
         parts, start = [], 0
-        with pa.memory_map(str(self.texts)) as source, pa.ipc.open_file(source) as reader:
+        self.texts.seek(0)
+        with pa.ipc.open_file(self.texts) as reader:
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number)
                 inside = rows[(rows >= start) & (rows < start + batch.num_rows)] - start
@@ -130,12 +130,12 @@ class _TextBuffer:
         return batch
 
 
-def collect_calls(items: Iterable[tuple[str, Call | Score]], texts: Path) -> CallTable:
-    """Gather calls and scores with the names of their readers; ``texts`` is the file to write texts to."""
+def collect_calls(items: Iterable[tuple[str, Call | Score]], texts: IO[bytes]) -> CallTable:
+    """Gather calls and scores with the names of their readers; ``texts`` is an empty file for the texts."""
     calls: list[CallSummary] = []
     scores: list[Score] = []
     buffer = _TextBuffer()
-    with pa.OSFile(str(texts), "wb") as sink, pa.ipc.new_file(sink, TEXT_SCHEMA) as writer:
+    with pa.ipc.new_file(texts, TEXT_SCHEMA) as writer:
         for reader, item in items:
             if isinstance(item, Score):
                 scores.append(item)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from deconfound.chat.answers import Answer
 from deconfound.chat.conversation import Message
@@ -35,8 +36,9 @@ def repeated_calls(calls: Mapping[str, Call], parents: Mapping[str, str], remark
     Calls and parents are by the id of their span.
     """
     repeated: set[str] = set()
+    around = Surroundings(parents, calls)
     for span_id, call in calls.items():
-        outer = _nearest(calls, parents, span_id)
+        outer = around.nearest(span_id)
         if outer:
             keep_outer = "no content" in call.flags and "no content" not in calls[outer].flags
             repeated.add(span_id if keep_outer else outer)
@@ -45,15 +47,26 @@ def repeated_calls(calls: Mapping[str, Call], parents: Mapping[str, str], remark
     return repeated
 
 
-def _nearest(calls: Mapping[str, Call], parents: Mapping[str, str], span_id: str) -> str:
-    return next((one for one in ancestors(parents, span_id) if one in calls), "")
+@dataclass(slots=True)
+class Surroundings:
+    """Which of some spans is around another one. Every span is visited once, however many are asked about."""
 
+    parents: Mapping[str, str]
+    spans: Container[str]
+    _known: dict[str, str] = field(default_factory=dict)
 
-def ancestors(parents: Mapping[str, str], span_id: str) -> Iterable[str]:
-    """The spans around a span, from the inside; spans in a circle are visited once."""
-    visited = {span_id}
-    current = parents.get(span_id, "")
-    while current and current not in visited:
-        visited.add(current)
-        yield current
-        current = parents.get(current, "")
+    def nearest(self, span_id: str) -> str:
+        """The innermost of the spans around a span, in a circle never the span itself; empty if there is none."""
+        path: dict[str, None] = {}
+        current, found = span_id, ""
+        while current and current not in path:
+            if current in self._known:
+                found = self._known[current]
+                break
+            path[current] = None
+            current = self.parents.get(current, "")
+            if current and current in self.spans:
+                found = current
+                break
+        self._known |= {one: "" if one == found else found for one in path}
+        return self._known.get(span_id, "")

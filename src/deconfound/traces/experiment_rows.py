@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from deconfound.errors import UsageError
 from deconfound.formatting import join_names
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.exposure_propensities import probability_from, require_propensity
 from deconfound.traces.exposures import ExposureTable, join_exposures, models_by_variant
 from deconfound.traces.router_weights import RouterConfig, RouterDraw, find_draw
 
@@ -22,19 +23,21 @@ NOT_RANDOMIZED_FLAGS = ("fallback", "cached")
 
 OTHER_MODEL = "another model answered than the variant's"
 NOT_DRAWN = "a model without declared propensity"
+SWITCHED = "of a user with two variants"
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRule:
     """How randomized calls are recognized: by conditions, by exposures, by a router's group, or by what calls record.
 
-    ``propensity`` declares the probability of each model, and ``router`` is a configuration that does; ``variants``
-    are the models of the variants of ``exposures``.
+    ``propensity`` declares the probability of each model, and ``router`` is a configuration that does; ``attribute``
+    names the attribute in which calls record it. ``variants`` are the models of the variants of ``exposures``.
     """
 
     where: tuple[Condition, ...] = ()
     propensity: Mapping[str, float] = field(default_factory=dict)
     router: RouterConfig | None = None
+    attribute: str = ""
     exposures: ExposureTable | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
 
@@ -51,24 +54,25 @@ class ExperimentRows:
     draw: RouterDraw | None = None  # where a router's configuration gave the probabilities
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Assignment:
+    """Per call: whether it was randomized, with which probability, and where this is recorded."""
+
+    randomized: NDArray[np.bool_]
+    propensity: FloatArray
+    places: list[str]
+    propensity_name: str = ""  # where propensities are recorded; empty if nowhere
+    drawn: list[str] = field(default_factory=list)  # models of the variants, empty for unknown ones
+    switched: list[bool] = field(default_factory=list)
+    switched_units: int = 0
+
+
 def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> ExperimentRows:
     """Apply the rule to the units of a study."""
     require_known_names(rule.where, calls)
-    randomized = np.ones(len(calls), dtype=bool)
-    propensity = np.array([np.nan if call.propensity is None else call.propensity for call in calls])
-    variant_model: list[str | None] = [None] * len(calls)
-    switched = 0
-    if rule.exposures is not None:
-        joined = join_exposures(calls, rule.exposures)
-        models = models_by_variant(rule.exposures, sorted({call.model for call in calls}), rule.variants)
-        variant_model = [None if each is None else models[each.variant] for each in joined.exposure]
-        recorded = [np.nan if e is None or e.propensity is None else e.propensity for e in joined.exposure]
-        propensity = np.where(np.isnan(recorded), propensity, recorded)
-        randomized &= np.array([each is not None for each in joined.exposure], dtype=bool)
-        switched = joined.switched_units
-    elif not (rule.where or rule.router):
-        randomized &= _drawn_by_router(calls) if rule.propensity else ~np.isnan(propensity)
-    randomized &= np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
+    assigned = _assignment(calls, rule)
+    where = np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
+    randomized, propensity = assigned.randomized & where, assigned.propensity
     shares, draw = rule.propensity, None
     if rule.router is not None:
         chosen = bool(rule.where) or rule.exposures is not None
@@ -77,10 +81,52 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
         shares = draw.shares
     if shares:
         propensity = np.array([shares.get(call.model, np.nan) for call in calls])
-    reasons = [_why_excluded(call, drawn, shares) for call, drawn in zip(calls, variant_model, strict=True)]
+    reasons = [_why_excluded(call, assigned, row, shares) for row, call in enumerate(calls)]
     excluded = randomized & np.array([bool(reason) for reason in reasons], dtype=bool)
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
-    return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), switched, draw)
+    if assigned.propensity_name and not shares:
+        require_propensity(propensity, randomized & ~excluded, assigned.places, assigned.propensity_name)
+    return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), assigned.switched_units, draw)
+
+
+def _assignment(calls: Sequence[CallSummary], rule: ExperimentRule) -> _Assignment:
+    everyone, unknown = np.ones(len(calls), dtype=bool), np.full(len(calls), np.nan)
+    assigned = _Assignment(everyone, unknown, [call.origin for call in calls])
+    if rule.exposures is not None:
+        assigned = _exposed(calls, rule.exposures, rule.variants)
+    if rule.attribute:
+        recorded = _recorded(calls, rule.attribute)
+        chosen = bool(rule.where) or rule.exposures is not None
+        randomized = assigned.randomized if chosen else ~np.isnan(recorded)
+        places = [call.origin for call in calls]
+        return replace(
+            assigned, randomized=randomized, propensity=recorded, places=places, propensity_name=rule.attribute
+        )
+    if rule.exposures is not None or rule.where or rule.router:
+        return assigned
+    return replace(assigned, randomized=_drawn_by_router(calls) if rule.propensity else ~everyone)
+
+
+def _exposed(calls: Sequence[CallSummary], table: ExposureTable, variants: Mapping[str, str]) -> _Assignment:
+    joined = join_exposures(calls, table)
+    models = models_by_variant(table, sorted({call.model for call in calls}), variants)
+    return _Assignment(
+        np.array([each is not None or out for each, out in zip(joined.exposure, joined.switched, strict=True)], bool),
+        np.array([np.nan if each is None or each.propensity is None else each.propensity for each in joined.exposure]),
+        ["" if each is None else each.place for each in joined.exposure],
+        table.propensity_name,
+        ["" if each is None else models[each.variant] for each in joined.exposure],
+        joined.switched,
+        joined.switched_units,
+    )
+
+
+def _recorded(calls: Sequence[CallSummary], name: str) -> FloatArray:
+    """The probability that each call records in an attribute; NaN without it."""
+    require_known_names([Condition(name, "")], calls)
+    texts = [dict(call.attributes).get(name, "") for call in calls]
+    pairs = zip(calls, texts, strict=True)
+    return np.array([probability_from(text, call.origin, name) if text else np.nan for call, text in pairs])
 
 
 def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
@@ -98,10 +144,12 @@ def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
     return np.array([call.group == groups[0] for call in calls], dtype=bool)
 
 
-def _why_excluded(call: CallSummary, drawn: str | None, shares: Mapping[str, float]) -> str:
+def _why_excluded(call: CallSummary, assigned: _Assignment, row: int, shares: Mapping[str, float]) -> str:
     flagged = next((flag for flag in NOT_RANDOMIZED_FLAGS if flag in call.flags), "")
+    if assigned.switched and assigned.switched[row]:
+        return SWITCHED
     if flagged:
         return flagged
-    if drawn is not None and drawn != call.model:
+    if assigned.drawn and assigned.drawn[row] not in ("", call.model):
         return OTHER_MODEL
     return NOT_DRAWN if shares and call.model not in shares else ""

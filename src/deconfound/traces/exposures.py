@@ -1,25 +1,26 @@
 """Exposure tables of experimentation platforms: which unit saw which variant, and since when.
 
 A call belongs to the experiment if its user, or else its conversation, was exposed before it. A unit with two variants
-is left out, except in records of a bandit: it draws again for every decision and records the probability of each. The
-variant says which model was drawn; a call that another model answered is counted apart.
+is in no table from its first exposure on, except in records of a bandit: it draws again for every decision and records
+the probability of each. The variant says which model was drawn; a call that another model answered is counted apart.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.formatting import join_names, quote, shell_argument
+from deconfound.formatting import join_names, pluralize, quote, shell_argument
 from deconfound.loading.column_mapping import normalize_name
-from deconfound.loading.convert import to_times
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.exposure_propensities import propensities_in, weights_in
+from deconfound.traces.table_times import required_times
 
 UNIT_NAMES = (
     "user_id",
@@ -56,6 +57,7 @@ class Exposure:
     variant: str
     time: float  # seconds since 1970; minus infinity where the table has no times
     propensity: float | None
+    place: str = ""  # in the table, for messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class ExposureTable:
     source: str
     exposures: tuple[Exposure, ...]
     per_decision: bool = False  # a bandit's records: a unit may get another variant at another time
+    propensity_name: str = ""  # of the column with probabilities; empty if there is none
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -78,35 +81,77 @@ def read_exposures(source: TableLike, experiment: str | None = None) -> Exposure
     raw = read_table(source, "exposures", name)
     columns = {normalize_name(column): column for column in raw.arrow.column_names}
     unit, variant = (_require(columns, names, raw) for names in (UNIT_NAMES, VARIANT_NAMES))
-    rows = _rows_of_experiment(raw, _find(columns, EXPERIMENT_NAMES), experiment)
-    times = _times(raw, _find(columns, TIME_NAMES))
-    propensities = _propensities(raw, columns, variant)
     units, variants = (raw.texts(column) for column in (unit, variant))
-    exposures = (Exposure(units[i], variants[i], times[i], propensities[i]) for i in rows if units[i] and variants[i])
-    return ExposureTable(name, tuple(exposures), per_decision=_find(columns, PROPENSITY_NAMES) is not None)
+    chosen = _rows_of_experiment(raw, _find(columns, EXPERIMENT_NAMES), experiment)
+    rows = [row for row in chosen if units[row] and variants[row]]
+    times = _times(raw, _find(columns, TIME_NAMES))
+    recorded, weights = _find(columns, PROPENSITY_NAMES), _find(columns, WEIGHTS_NAMES)
+    propensities: dict[int, float | None] = {}
+    if recorded is not None:
+        propensities = propensities_in(raw, recorded, variants, rows)
+    elif weights is not None:
+        propensities = weights_in(raw, weights, variants, rows)
+    exposures = tuple(
+        Exposure(units[i], variants[i], times[i], propensities.get(i), raw.row_numbers.locate(name, i)) for i in rows
+    )
+    return ExposureTable(name, exposures, per_decision=recorded is not None, propensity_name=recorded or weights or "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExposureJoin:
-    """For each call the exposure that applies to it, and how many units were left out."""
+    """For each call the exposure that applies to it, and which were made by units that saw two variants."""
 
     exposure: list[Exposure | None]
-    switched_units: int  # units that saw two variants
+    switched: list[bool]
+    switched_units: int
 
 
 def join_exposures(calls: Sequence[CallSummary], table: ExposureTable) -> ExposureJoin:
-    """Match by user, or else by conversation."""
+    """Match by user, or else by conversation; a table that applies to no call at all raises."""
     by_unit: dict[str, list[Exposure]] = {}
     for each in table.exposures:
         by_unit.setdefault(each.unit, []).append(each)
     switched = {unit for unit, seen in by_unit.items() if _is_ambiguous(seen, per_decision=table.per_decision)}
     for seen in by_unit.values():
         seen.sort(key=lambda each: each.time)
-    matched: list[Exposure | None] = []
-    for call in calls:
-        unit = next((name for name in (call.user, call.conversation) if name in by_unit), "")
-        matched.append(None if not unit or unit in switched else _before(by_unit[unit], call.time))
-    return ExposureJoin(matched, len(switched))
+    units = [next((name for name in (call.user, call.conversation) if name in by_unit), "") for call in calls]
+    applies = [_before(by_unit[unit], call.time) if unit else None for unit, call in zip(units, calls, strict=True)]
+    is_switched = [unit in switched and each is not None for unit, each in zip(units, applies, strict=True)]
+    exposure = [None if out else each for out, each in zip(is_switched, applies, strict=True)]
+    if calls and not any(exposure):
+        raise _nothing_joined(calls, units, table, is_switched)
+    return ExposureJoin(exposure, is_switched, len(switched))
+
+
+def _nothing_joined(
+    calls: Sequence[CallSummary], units: Sequence[str], table: ExposureTable, switched: Sequence[bool]
+) -> DataError:
+    """Why no call is of the experiment: ids that do not match, calls that came first, or units with two variants."""
+    matched = [call.time for unit, call in zip(units, calls, strict=True) if unit]
+    times = [time for time in matched if time is not None]
+    early = len(times) - sum(switched)
+    causes = []
+    if len(matched) < len(calls):
+        causes.append(f"{pluralize(len(calls) - len(matched), 'call')} are of no user or conversation in the table")
+    if early and table.exposures:
+        first, last = min(each.time for each in table.exposures), max(times)
+        causes.append(
+            f"{pluralize(early, 'call')} were made before their user was exposed (the exposures begin {_date(first)}, "
+            f"the calls end {_date(last)})"
+        )
+    if len(times) < len(matched):
+        causes.append(f"{pluralize(len(matched) - len(times), 'call')} have no time")
+    if any(switched):
+        causes.append(f"{pluralize(sum(switched), 'call')} are of users with two variants")
+    fix = "Give the exposures of these calls, with ids as the traces have them and times in UTC."
+    return DataError([Problem(table.source, f"no call belongs to the experiment: {'; '.join(causes)}", fix)])
+
+
+def _date(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
+    except (OverflowError, ValueError, OSError):
+        return f"at {seconds:g}"
 
 
 def models_by_variant(table: ExposureTable, models: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
@@ -132,7 +177,7 @@ def _before(seen: Sequence[Exposure], time: float | None) -> Exposure | None:
     """The latest exposure at or before a time; without a time, the only one there is."""
     if time is None:
         return seen[0] if seen[0].time == -math.inf else None
-    at = bisect_right([each.time for each in seen], time)
+    at = bisect_right(seen, time, key=lambda each: each.time)
     return seen[at - 1] if at else None
 
 
@@ -165,37 +210,4 @@ def _rows_of_experiment(raw: RawTable, column: str | None, requested: str | None
 
 
 def _times(raw: RawTable, column: str | None) -> list[float]:
-    if column is None:
-        return [-math.inf] * raw.arrow.num_rows
-    problems: list[Problem] = []
-    times = to_times(raw.column(column), problems)
-    if problems:
-        raise DataError(problems)
-    return [float(time) for time in times]
-
-
-def _propensities(raw: RawTable, columns: Mapping[str, str], variant: str) -> list[float | None]:
-    """The probability of each row's variant: recorded itself, or the entry of the recorded weights."""
-    recorded, weights = _find(columns, PROPENSITY_NAMES), _find(columns, WEIGHTS_NAMES)
-    if recorded is not None:
-        return [_probability(value) for value in raw.arrow[recorded].to_pylist()]
-    if weights is None:
-        return [None] * raw.arrow.num_rows
-    pairs = zip(raw.arrow[weights].to_pylist(), raw.arrow[variant].to_pylist(), strict=True)
-    return [_weight_at(value, index) for value, index in pairs]
-
-
-def _weight_at(weights: object, index: object) -> float | None:
-    try:
-        listed = json.loads(weights) if isinstance(weights, str) else weights
-        return _probability(listed[int(str(index))]) if isinstance(listed, list) else None
-    except (ValueError, IndexError, RecursionError):
-        return None
-
-
-def _probability(value: object) -> float | None:
-    try:
-        number = float(str(value))
-    except ValueError:
-        return None
-    return number if 0.0 < number <= 1.0 else None
+    return [-math.inf] * raw.arrow.num_rows if column is None else required_times(raw.column(column))

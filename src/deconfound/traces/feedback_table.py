@@ -14,11 +14,11 @@ import numpy as np
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, quote
 from deconfound.loading.column_mapping import normalize_name
-from deconfound.loading.convert import to_times
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.traces.call import Author, Score, Target
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.table_times import times_in
 
 MIN_MATCHED = 0.1  # of a column's values: fewer are ids by coincidence
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
@@ -32,6 +32,7 @@ AUTHOR_KINDS: dict[str, Author] = {
     "user": "human",
     "llm": "judge",
     "llm_judge": "judge",
+    "judge": "judge",
     "eval": "judge",
     "model": "judge",
     "code": "code",
@@ -105,16 +106,15 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]
         if judged is None or not targets[row] or (isinstance(judged, float) and np.isnan(judged)):
             continue
         number = judged if isinstance(judged, int | float) else str(judged)
-        author = AUTHOR_KINDS.get(kinds[row].lower(), "unknown")
+        author = AUTHOR_KINDS.get(normalize_name(kinds[row]), "unknown")
         origin = raw.row_numbers.locate(raw.source, row)
         name = names[row] or value
-        scores.append(Score(origin, name, number, author, key.target, targets[row], authors[row], times[row]))
+        scores.append(
+            Score(origin, name, number, author, key.target, targets[row], authors[row] or kinds[row], times[row])
+        )
     return scores
 
 
 def _times(raw: RawTable, columns: dict[str, str]) -> list[float | None]:
     column = next((columns[name] for name in TIME_NAMES if name in columns), None)
-    problems: list[Problem] = []
-    times = None if column is None else to_times(raw.column(column), problems)
-    # The order of rows is the order of judgements where times cannot be read.
-    return [None] * raw.arrow.num_rows if times is None or problems else [float(time) for time in times]
+    return [None] * raw.arrow.num_rows if column is None else times_in(raw.column(column))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from deconfound.traces.field_values import (
     tags_from,
     text_from,
 )
+from deconfound.traces.inspect_attachments import Attachments
 from deconfound.traces.inspect_scores import scores_of_sample
 from deconfound.traces.reader import Record, Remarks, collect
 from deconfound.traces.zip_members import DAMAGED, ZipMembers, open_members
@@ -49,7 +49,6 @@ SAMPLE_KEYS = (
     "invalidation",
     "attachments",
 )
-ATTACHMENT = re.compile(r"attachment://([0-9a-f]{32})")
 TOO_LONG = "model_length"  # a stop_reason of Inspect alone: the answer does not fit into the model's window
 UNFINISHED = ("started", "cancelled", "error")
 
@@ -60,6 +59,7 @@ class _Seen:
 
     samples: set[str] = field(default_factory=set)
     draws: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    attachments: Attachments = field(default_factory=Attachments)
 
     def add(self, call: Call, remarks: Remarks) -> Call:
         """The call; where its epoch occurs a second time, with the next number as its draw."""
@@ -97,7 +97,8 @@ class InspectLog:
                 remarks.add("logs have no samples", record.origin)
             for number, sample in enumerate(samples, 1):
                 origin = record.origin if len(samples) == 1 else f"{record.origin} sample {number}"
-                yield from collect(_read(record.value, sample, origin, seen, remarks), remarks, origin)
+                placed = Record(record.value, origin, record.path)
+                yield from collect(_read(placed, sample, seen, remarks), remarks, origin)
 
 
 def eval_records(path: Path) -> Iterator[Record]:
@@ -144,11 +145,12 @@ def _load(members: ZipMembers, name: str) -> dict[str, Any]:
     return value
 
 
-def _read(log: Mapping[str, Any], sample: object, origin: str, seen: _Seen, remarks: Remarks) -> Iterator[Call | Score]:
+def _read(record: Record, sample: object, seen: _Seen, remarks: Remarks) -> Iterator[Call | Score]:
+    log, origin = record.value, record.origin
     if not isinstance(sample, Mapping) or "id" not in sample or "input" not in sample:
         remarks.add("samples are damaged", origin)
         return
-    call = _call(log, sample, origin)
+    call = _call(record, sample, seen.attachments)
     if call.call_id in seen.samples:
         remarks.add("samples stand in the files twice", origin)
         return
@@ -169,7 +171,8 @@ def _turns(messages: object) -> int:
     return sum(one.get("role") == "assistant" for one in objects_from(messages))
 
 
-def _call(log: Mapping[str, Any], sample: Mapping[str, Any], origin: str) -> Call:
+def _call(record: Record, sample: Mapping[str, Any], attachments: Attachments) -> Call:
+    log = record.value
     evaluation, output = mapping_from(log.get("eval")), mapping_from(sample.get("output"))
     task, epoch = text_from(evaluation.get("task")), number_from(sample.get("epoch"))
     sample_id, model = text_from(sample["id"]), text_from(evaluation.get("model"))
@@ -177,11 +180,11 @@ def _call(log: Mapping[str, Any], sample: Mapping[str, Any], origin: str) -> Cal
     answers, messages = _answers(output), messages_from(sample["input"])
     failed = bool(sample.get("error") or sample.get("invalidation"))
     return Call(
-        origin=origin,
+        origin=record.origin,
         call_id=text_from(sample.get("uuid")) or f"{text_from(evaluation.get('eval_id'))}/{sample_id}/{draw}",
         model=text_from(output.get("model")) or model,
-        messages=tuple(Message(one.role, _with_attachments(one.text, sample)) for one in messages),
-        outputs=tuple(_with_attachments(answer.text, sample) for answer in answers),
+        messages=tuple(Message(one.role, attachments.fill(one.text, sample, record.path)) for one in messages),
+        outputs=tuple(attachments.fill(answer.text, sample, record.path) for answer in answers),
         requested_model=model,
         time=seconds_from(sample.get("started_at") or evaluation.get("created")),
         context_id=f"{task}/{sample_id}",
@@ -202,9 +205,3 @@ def _answers(output: Mapping[str, Any]) -> tuple[Answer, ...]:
 def _reached_limit(sample: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
     reasons = (choice.get("stop_reason") for choice in objects_from(output.get("choices")))
     return bool(sample.get("limit")) or TOO_LONG in reasons
-
-
-def _with_attachments(text: str, sample: Mapping[str, Any]) -> str:
-    """A text with the long parts that Inspect moved out of it."""
-    attachments = mapping_from(sample.get("attachments"))
-    return ATTACHMENT.sub(lambda found: text_from(attachments.get(found[1])) or found[0], text)

@@ -18,6 +18,7 @@ from deconfound.traces.units import Unit, choose_units
 
 MAX_ATTRIBUTE_VALUES = 10  # an attribute with more does not mark an experiment
 MIN_MODELS = 2
+PROPENSITY_NAME = "propensity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Inventory:
     scores: tuple[ScoreCount, ...]
     groups: dict[str, dict[str, int]]  # of routers that drew several models
     configs: dict[str, tuple[RouterDraw, ...]]  # what configurations of routers say about these calls
-    recorded_propensities: int
+    recorded_propensities: dict[str, int]  # attributes that are called so, and how many units have them
     attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
     replayed_models: dict[str, int]
     replayed_contexts: int
@@ -83,7 +84,7 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
         scores=_score_counts(traces),
         groups=_router_groups(chosen),
         configs={config.source: tuple(draws_among(config, chosen)) for config in configs},
-        recorded_propensities=sum(call.propensity is not None for call in chosen),
+        recorded_propensities=_recorded_propensities(chosen),
         attributes=_marking_attributes(chosen),
         replayed_models=distinct(replayed, "model"),
         replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
@@ -120,6 +121,11 @@ def _router_groups(calls: Sequence[CallSummary]) -> dict[str, dict[str, int]]:
         if call.group:
             by_group.setdefault(call.group, Counter())[call.model] += 1
     return {name: dict(models.most_common()) for name, models in by_group.items() if len(models) >= MIN_MODELS}
+
+
+def _recorded_propensities(calls: Sequence[CallSummary]) -> dict[str, int]:
+    names = (name for call in calls for name, _ in call.attributes if name.rpartition(".")[2] == PROPENSITY_NAME)
+    return dict(Counter(names).most_common())
 
 
 def _marking_attributes(calls: Sequence[CallSummary]) -> dict[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from deconfound.chat.answers import Answer
 from deconfound.traces.call import Call, Score, Target
-from deconfound.traces.exchange import ancestors, repeated_calls
+from deconfound.traces.exchange import Surroundings, repeated_calls
 from deconfound.traces.otlp import Event, Span, events_from, is_otlp, spans_from
 from deconfound.traces.otlp_calls import NO_FACTS, TraceFacts, call_from, role_of, stated_for_trace, with_content
 from deconfound.traces.otlp_dialect import Exchange, SpanRole
@@ -134,8 +134,9 @@ def _calls(gathered: _Gathered, remarks: Remarks) -> Iterator[Call]:
     """The calls with the messages of their events and the facts of their traces; the same call once."""
     for key, found in gathered.details.items():
         gathered.calls.setdefault(key, found)
+    evaluators = Surroundings(gathered.parents, {key for key, role in gathered.roles.items() if role == "evaluator"})
     for key, call in gathered.calls.items():
-        gathered.calls[key] = _completed(gathered, key, call)
+        gathered.calls[key] = _completed(gathered, key, call, for_evaluator=bool(evaluators.nearest(key)))
     repeated = repeated_calls(gathered.calls, gathered.parents, remarks)
     for key in repeated:
         del gathered.calls[key]
@@ -144,7 +145,8 @@ def _calls(gathered: _Gathered, remarks: Remarks) -> Iterator[Call]:
     yield from gathered.calls.values()
 
 
-def _completed(gathered: _Gathered, key: str, call: Call) -> Call:
+def _completed(gathered: _Gathered, key: str, call: Call, *, for_evaluator: bool) -> Call:
+    """A call with all that is known about it; ``for_evaluator`` is whether an evaluator made it."""
     details = gathered.details.get(key)
     if "no content" in call.flags and details is not None:
         answers = tuple(map(Answer, details.outputs))
@@ -152,7 +154,7 @@ def _completed(gathered: _Gathered, key: str, call: Call) -> Call:
         call = replace(call, flags=call.flags | (details.flags - {"no content"}))
     if "no content" in call.flags and key in gathered.messages:
         call = with_content(call, exchange_from_events(gathered.messages[key]))
-    if any(gathered.roles.get(one) == "evaluator" for one in ancestors(gathered.parents, key)):
+    if for_evaluator:
         call = replace(call, flags=call.flags | {"internal"})
     facts = gathered.traces.get(call.trace_id, NO_FACTS)
     if (facts.conversation, facts.user) == (call.conversation, call.user) and not facts.attributes:

@@ -1,27 +1,33 @@
 """Scores -> one number per unit and name.
 
 A score of a call judges that call, a score of a trace the answer of the trace, and a score of a conversation its last
-answer. Of several scores with one name, the last one of each author counts, and the authors are averaged.
+answer. Of several scores with one name, the last one of each author counts, and the authors are averaged. Persons,
+judges and programs that use the same name give different scores.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, join_noted_names, quote
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.score_values import Judged, ValueKinds, doubt_about_last, is_missing, last_of, require_words
 
 OUTCOME_AUTHORS: tuple[Author, ...] = ("human", "unknown")
 """Authors whose scores may be outcomes by themselves; those of judges and programs become labels."""
+NAMING_ORDER: tuple[Author, ...] = ("human", "unknown", "judge", "code")
+"""Who keeps the name that several kinds of authors use."""
+
+Key = tuple[str, Author]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +39,9 @@ class JoinedScores:
     unmatched: int  # scores of calls, traces or conversations that are not there
     not_units: int  # scores of calls that are no units
     words: Counter[str]  # values that are words without a known number
+    shared: dict[str, str]  # scores that were renamed because another kind of author has used the name, and that name
+    faults: dict[str, Problem]  # scores of which some value may mean another thing
+    unreadable: dict[str, Problem]  # scores of which some value means nothing
 
 
 class _Targets:
@@ -54,50 +63,114 @@ def _ids(call: CallSummary) -> list[tuple[str, str]]:
     return [(target, value) for target, value in names.items() if value]
 
 
+@dataclass(slots=True)
+class _Found:
+    """What is known about each score after all were read, by name and kind of author."""
+
+    judged: dict[Key, dict[tuple[int, str], list[Judged]]] = field(default_factory=dict)  # by unit and author
+    kinds: dict[Key, ValueKinds] = field(default_factory=dict)
+    words: Counter[str] = field(default_factory=Counter)
+    unmatched: int = 0
+    not_units: int = 0
+
+
 def join_scores(
-    calls: Sequence[CallSummary], rows: IntArray, scores: Iterable[Score], words: Mapping[str, float]
+    calls: Sequence[CallSummary], rows: IntArray, scores: Sequence[Score], words: Mapping[str, float]
 ) -> JoinedScores:
     """Numbers per unit; ``rows`` are the units, ``words`` what texts mean beyond the usual ones."""
-    targets = _Targets(calls, rows)
-    last: dict[tuple[str, int], dict[str, tuple[float, int, float]]] = {}
-    authors: dict[str, Author] = {}
-    unknown: Counter[str] = Counter()
-    unmatched = not_units = 0
+    scale = OutcomeScale(None, words)
+    require_words(scores, scale)
+    found = _find(_Targets(calls, rows), scores, scale)
+    names = _result_names(found.judged)
+    values = {names[key]: _averages(judged, len(rows)) for key, judged in found.judged.items()}
+    faults = {names[key]: _fault(found, key, scale) for key in found.judged}
+    unreadable = {names[key]: found.kinds[key].unreadable() for key in found.judged}
+    return JoinedScores(
+        values=values,
+        authors={names[key]: key[1] for key in found.judged},
+        unmatched=found.unmatched,
+        not_units=found.not_units,
+        words=found.words,
+        shared={name: key[0] for key, name in names.items() if name != key[0]},
+        faults={name: problem for name, problem in faults.items() if problem is not None},
+        unreadable={name: problem for name, problem in unreadable.items() if problem is not None},
+    )
+
+
+def _find(targets: _Targets, scores: Sequence[Score], scale: OutcomeScale) -> _Found:
+    found = _Found()
     for number, score in enumerate(scores):
-        key = (score.target, score.target_id)
-        value = _number(score.value, words)
-        if key not in targets.unit_of:
-            unmatched, not_units = unmatched + (key not in targets.known), not_units + (key in targets.known)
-        elif math.isnan(value):
-            unknown[str(score.value)] += 1
+        if is_missing(score.value, scale):
+            continue
+        target = (score.target, score.target_id)
+        unit = targets.unit_of.get(target)
+        if unit is None:
+            found.unmatched += target not in targets.known
+            found.not_units += target in targets.known
+            continue
+        key = (score.name, score.author)
+        value = found.kinds.setdefault(key, ValueKinds()).add(score, scale)
+        if math.isnan(value):
+            found.words[str(score.value)] += 1
         else:
-            authors.setdefault(score.name, score.author)
-            by_author = last.setdefault((score.name, targets.unit_of[key]), {})
-            moment = (math.inf if score.time is None else score.time, number)
-            if score.author_id not in by_author or by_author[score.author_id][:2] <= moment:
-                by_author[score.author_id] = (*moment, value)
-    values = {name: np.full(len(rows), np.nan) for name in authors}
-    for (name, unit), by_author in last.items():
-        values[name][unit] = float(np.mean([value for _, _, value in by_author.values()]))
-    return JoinedScores(values, authors, unmatched, not_units, unknown)
+            by_author = found.judged.setdefault(key, {})
+            by_author.setdefault((unit, score.author_id), []).append(Judged(value, number, score))
+    return found
+
+
+def _result_names(keys: Collection[Key]) -> dict[Key, str]:
+    """A name for each score: the recorded one, with the kind of author if another kind has it already."""
+    names: dict[Key, str] = {}
+    taken, used = {name for name, _ in keys}, set[str]()
+    for key in sorted(keys, key=lambda key: NAMING_ORDER.index(key[1])):
+        name = key[0]
+        if key[0] in used:
+            name = f"{key[0]}_{key[1]}"
+            while name in taken:
+                name += "_"
+        taken.add(name)
+        used.add(key[0])
+        names[key] = name
+    return names
+
+
+def _averages(judged: Mapping[tuple[int, str], list[Judged]], n_units: int) -> FloatArray:
+    by_unit: dict[int, list[float]] = {}
+    for (unit, _), given in judged.items():
+        by_unit.setdefault(unit, []).append(last_of(given))
+    values = np.full(n_units, np.nan)
+    for unit, given_by_authors in by_unit.items():
+        values[unit] = float(np.mean(given_by_authors))
+    return values
+
+
+def _fault(found: _Found, key: Key, scale: OutcomeScale) -> Problem | None:
+    doubts = (doubt_about_last(given) for given in found.judged[key].values())
+    return found.kinds[key].mixture(scale) or next((doubt for doubt in doubts if doubt is not None), None)
 
 
 def choose_outcome(joined: JoinedScores, requested: str | None) -> str | None:
-    """The name of the score that is the outcome; None without scores. In doubt the user is asked."""
+    """The name of the score that is the outcome; None without scores. In doubt the user is asked.
+
+    An outcome of which some value cannot be read, or may mean another thing, raises.
+    """
+    outcome = _outcome_name(joined, requested)
+    problem = joined.faults.get(outcome or "") or joined.unreadable.get(outcome or "")
+    if problem is not None:
+        raise DataError([problem])
+    return outcome
+
+
+def _outcome_name(joined: JoinedScores, requested: str | None) -> str | None:
     if requested is not None:
         if requested not in joined.values:
             raise UsageError(f"--outcome: there is no score {quote(requested)}; there are {join_names(joined.values)}.")
         return requested
     candidates = [name for name, author in joined.authors.items() if author in OUTCOME_AUTHORS]
     human = [name for name in candidates if joined.authors[name] == "human"]
-    chosen = human or candidates
+    chosen = [*human, *(name for name in candidates if joined.shared.get(name) in human)] or candidates
     if len(chosen) > 1 or (joined.values and not chosen):
         counts = {name: int(np.isfinite(values).sum()) for name, values in joined.values.items()}
         listed = join_noted_names((name, f" ({joined.authors[name]}, {count:,})") for name, count in counts.items())
         raise UsageError(f"Which score is the outcome? Choose one with --outcome NAME: {listed}.")
     return chosen[0] if chosen else None
-
-
-def _number(value: float | bool | str, words: Mapping[str, float]) -> float:
-    number = OutcomeScale(None, words).value(value)
-    return number if math.isfinite(number) else math.nan

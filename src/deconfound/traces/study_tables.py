@@ -98,7 +98,7 @@ def _columns(
     if not any(clusters):
         del columns["cluster"]
     for name, values in joined.values.items():
-        if name != outcome:
+        if name != outcome and name not in joined.faults:
             columns[f"label_{name}"] = pa.array(_nullable(values), pa.float64())
     return pa.table(columns)
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from deconfound.formatting import quote
 from deconfound.loading.csv import sniff_delimiter
 from deconfound.loading.files import RENAME_OR_EXPORT, file_error
-from deconfound.loading.input_limit import max_input_bytes
+from deconfound.loading.input_limit import max_input_bytes, require_size
 from deconfound.loading.raw import python_value
 from deconfound.traces.reader import Record, Remarks
 from deconfound.traces.trace_files import Follow, TraceFile, not_followed, open_trace, unreadable
@@ -54,9 +54,10 @@ def _parquet_rows(handle: BinaryIO, source: str, follow: Follow) -> Iterator[dic
         raise file_error(source, "the content is not Parquet", RENAME_OR_EXPORT)
     try:
         table = parquet.ParquetFile(handle)
-        size, number = handle.seek(0, io.SEEK_END), 0
+        size, number, unpacked = handle.seek(0, io.SEEK_END), 0, 0
         for batch in table.iter_batches(_batch_rows(table.metadata)):
-            number += batch.num_rows
+            number, unpacked = number + batch.num_rows, unpacked + batch.nbytes
+            require_size(source, unpacked)
             follow(partial(int, size * number / table.metadata.num_rows))
             yield from _rows(batch)
     except MemoryError:

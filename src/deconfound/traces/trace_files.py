@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -16,7 +16,11 @@ from deconfound.errors import DataError
 from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.files import CODECS, RENAME_OR_EXPORT, file_error, resolve_file
+from deconfound.loading.input_limit import require_size
 from deconfound.traces.reader import Remarks
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 TraceFormat = Literal["jsonl", "json", "parquet", "csv", "eval"]
 
@@ -120,13 +124,34 @@ def trace_file(path: Path) -> TraceFile:
     raise file_error(source, f"unsupported file extension {quote(extensions)}", READABLE)
 
 
+class _Unpacked(io.RawIOBase):
+    """Decompressed data, up to the limit of one file."""
+
+    def __init__(self, stream: IO[bytes], source: str) -> None:
+        self._stream, self._source, self._total = stream, source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        part = self._stream.read(len(memoryview(buffer)))
+        memoryview(buffer)[: len(part)] = part
+        self._total += len(part)
+        require_size(self._source, self._total)
+        return len(part)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
 def open_trace(file: TraceFile, follow: Follow = not_followed) -> io.BufferedReader:
     """Open a file for reading from its start, decompressed; content that is no text of UTF-8 raises."""
     try:
         raw = io.FileIO(file.path)
         follow(raw.tell)
-        unpacked = pa.input_stream(raw, compression=file.codec) if file.codec else raw
-        stream = io.BufferedReader(unpacked, BUFFER_BYTES)
+        unpacked = _Unpacked(pa.input_stream(raw, compression=file.codec), file.source) if file.codec else raw
+        stream: io.BufferedReader = io.BufferedReader(unpacked, BUFFER_BYTES)
         try:
             _refuse_binary(stream.peek(HEAD_BYTES)[:HEAD_BYTES], file.source)
         except BaseException:

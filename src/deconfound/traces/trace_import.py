@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import IO
 
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names
@@ -19,6 +20,8 @@ from deconfound.traces.trace_readers import READERS, recognize
 
 SNIFFED_RECORDS = 50  # of a file; the first one that a reader knows decides
 UNKNOWN_FORMAT = "files are in no known format"
+MAX_ATTRIBUTE = 1_000  # characters of a value
+LONG_ATTRIBUTE = f"attributes are longer than {MAX_ATTRIBUTE:,} characters and were cut"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +31,12 @@ class Traces:
     table: CallTable
     files: dict[str, list[str]]  # by reader
     others: tuple[Path, ...]  # in no known format
+    paths: tuple[Path, ...]  # of all files, in any format
     remarks: Remarks
 
 
-def read_traces(paths: Iterable[str | Path], texts: Path, report: Report = no_report) -> Traces:
-    """Read files, folders and patterns; ``texts`` is a file for the texts, which the caller deletes."""
+def read_traces(paths: Iterable[str | Path], texts: IO[bytes], report: Report = no_report) -> Traces:
+    """Read files, folders and patterns; ``texts`` is a temporary file for the texts, which the caller closes."""
     remarks = Remarks()
     found = files_of(paths, remarks)
     by_reader = _group_by_reader(found, remarks)
@@ -46,7 +50,8 @@ def read_traces(paths: Iterable[str | Path], texts: Path, report: Report = no_re
         _require_content(reader, table)
     names = {reader.name: [file.source for file in files] for reader, files in by_reader}
     read = {file.path for _, files in by_reader for file in files}
-    return Traces(table, names, tuple(file.path for file in found if file.path not in read), remarks)
+    every = tuple(file.path for file in found)
+    return Traces(table, names, tuple(path for path in every if path not in read), every, remarks)
 
 
 def _group_by_reader(files: Sequence[TraceFile], remarks: Remarks) -> list[tuple[Reader, list[TraceFile]]]:
@@ -69,8 +74,16 @@ def _read(
     )
     for item in reader.read(records, remarks):
         meter.calls += isinstance(item, Call)
-        yield reader.name, item
+        yield reader.name, _with_short_attributes(item, remarks) if isinstance(item, Call) else item
     meter.tick()
+
+
+def _with_short_attributes(call: Call, remarks: Remarks) -> Call:
+    """The call without the rest of long values: attributes stay in memory, and a value that marks a call is short."""
+    if all(len(value) <= MAX_ATTRIBUTE for value in call.attributes.values()):
+        return call
+    remarks.add(LONG_ATTRIBUTE, call.origin)
+    return replace(call, attributes={name: value[:MAX_ATTRIBUTE] for name, value in call.attributes.items()})
 
 
 def _nothing_recognized(files: Sequence[TraceFile]) -> DataError:

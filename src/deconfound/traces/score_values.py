@@ -1,0 +1,99 @@
+"""What the recorded values of scores mean, and whether those of one score mean it on one scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names, quote
+from deconfound.loading.convert import MISSING_WORDS
+from deconfound.loading.outcome_words import NUMBER, OutcomeScale
+from deconfound.traces.call import Score
+
+MAX_LISTED = 10  # values in a message
+UNKNOWN_TIME = "Write a time that can be read, such as 2026-05-01T13:00:00Z, or remove the scores that do not count."
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A score as a number, with what decides whether it is the last one."""
+
+    value: float
+    number: int  # in the order of reading
+    score: Score
+
+
+@dataclass(slots=True)
+class ValueKinds:
+    """The first number, the first word with a meaning and the first word without one among the values of a score."""
+
+    first: dict[str, Score] = field(default_factory=dict)
+
+    def add(self, score: Score, scale: OutcomeScale) -> float:
+        """Look at one more value; the number that it means, NaN if none."""
+        value = scale.value(score.value)
+        is_known = math.isfinite(value)
+        kind = "word" if scale.match(score.value) is not None or not _is_plain(score.value) else "number"
+        self.first.setdefault(kind if is_known else "unknown", score)
+        return value if is_known else math.nan
+
+    def mixture(self, scale: OutcomeScale) -> Problem | None:
+        """The problem of numbers and words under one name, of which the words may mean another scale."""
+        number, word = self.first.get("number"), self.first.get("word")
+        if number is None or word is None or scale.words:
+            return None
+        pair = f"{quote(word.value)} here and {quote(number.value)} in {number.origin}"
+        what = f"the score {quote(word.name)} has words and numbers: {pair}"
+        return Problem(
+            word.origin, what, "Write all in one way, or say what the words mean: --outcome-values WORD=X,..."
+        )
+
+    def unreadable(self) -> Problem | None:
+        """The problem of a word that means no number."""
+        unknown = self.first.get("unknown")
+        if unknown is None:
+            return None
+        what = f"the score {quote(unknown.name)} is {quote(unknown.value)}, which means no number"
+        return Problem(unknown.origin, what, "Say what it means: --outcome-values WORD=X,...")
+
+
+def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
+    """Whether a value stands for no score; a word for missing values may be one of the user's."""
+    if isinstance(value, str):
+        return value.strip().lower() in MISSING_WORDS and scale.match(value) is None
+    return math.isnan(value)
+
+
+def last_of(judged: Sequence[Judged]) -> float:
+    """The last score that an author gave; without times, the last one that was read."""
+    return max(judged, key=lambda one: (-math.inf if one.score.time is None else one.score.time, one.number)).value
+
+
+def doubt_about_last(judged: Sequence[Judged]) -> Problem | None:
+    """The problem of different scores by one author of which some have a time and others have none."""
+    untimed = [one.score for one in judged if one.score.time is None]
+    if not untimed or len(untimed) == len(judged) or len({one.value for one in judged}) == 1:
+        return None
+    other = next(one.score for one in judged if one.score.time is not None)
+    what = f"the score has no time that can be read, so it is unknown whether it or that in {other.origin} is the last"
+    return Problem(untimed[0].origin, what, UNKNOWN_TIME)
+
+
+def require_words(scores: Iterable[Score], scale: OutcomeScale) -> None:
+    """Refuse words of the user that no score is: they are probably written differently there."""
+    if not scale.words:
+        return
+    values = list(dict.fromkeys((type(score.value), score.value) for score in scores))
+    matched = {scale.match(value) for _, value in values}
+    unused = [word for word in scale.words if word not in matched]
+    if unused:
+        there = f"there are {join_names([value for _, value in values[:MAX_LISTED]])}" if values else "there are none"
+        what = f"no score is {join_names(unused)}, which --outcome-values names; {there}"
+        raise DataError([Problem("scores", what, "Correct the word, or leave it out.")])
+
+
+def _is_plain(value: float | bool | str) -> bool:
+    """Whether a value is a number that is read as it is."""
+    return NUMBER.fullmatch(value.strip()) is not None if isinstance(value, str) else not isinstance(value, bool)
