@@ -16,6 +16,7 @@ VARIANTS = [
     ("ａｎｔ", "Unicode normalization"),
     ("openai/ant", "a prefix such as a provider's"),
     ("openai:ant", "a prefix such as a provider's"),
+    ("a\u200bnt", "invisible characters"),
     ("eu/openai/ant", "a prefix such as a provider's"),
     ("OpenAI/Ant", "a prefix such as a provider's and case"),
     (" ANT", "spaces and case"),

@@ -174,3 +174,12 @@ def test_a_range_from_the_worst_to_the_best_outcome_may_go_down():
     assert (study.outcome_range, study.outcome_unit) == ((60.0, 0.0), "s")
     good.log[0]["outcome"] = 61
     assert "outcome 61 is outside --outcome-range 60 0" in refused(**tables(good), outcome_range=(60, 0))
+
+
+def test_users_called_na_are_missing_not_one_large_user():
+    good = Good()
+    for number, row in enumerate(good.log):
+        row["cluster"] = "NA" if number % 2 else f"u{number}"
+    study = load(**tables(good))
+    assert "cluster" not in study.log.arrow.column_names
+    assert any(finding.check == "columns left out" for finding in study.findings)

@@ -22,6 +22,7 @@ class Spelling:
 
 
 SPELLINGS = (
+    Spelling("invisible characters", lambda name: "".join(c for c in name if unicodedata.category(c) != "Cf")),
     Spelling("spaces", lambda name: "".join(name.split())),
     Spelling("Unicode normalization", lambda name: unicodedata.normalize("NFKC", name)),
     Spelling("a prefix such as a provider's", lambda name: PROVIDER.sub("", name)),

@@ -25,6 +25,7 @@ from deconfound.loading.convert import (
     to_moderate_floats,
     to_strings,
     to_times,
+    without_missing_words,
 )
 from deconfound.loading.decimal_commas import read_decimal_commas
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
@@ -125,7 +126,7 @@ def _without_faulty_options(columns: Mapping[str, Column]) -> tuple[dict[str, Co
         if name == "time":
             to_times(column, faults)
         elif name == "cluster":
-            to_strings(column, faults, allow_blank=False, fix=TEXT_FIXES[name])
+            to_strings(without_missing_words(column), faults, allow_blank=False, fix=TEXT_FIXES[name])
         elif name.startswith("label_"):
             to_finite_floats(column, faults, "Fill it in, or remove the column.")
         if faults:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -126,6 +127,12 @@ def to_strings(column: Column, problems: list[Problem], *, allow_blank: bool, fi
         if blank.any():
             problems.append(column.row_problem(blank, "is blank", fix, show_value=False))
     return values if len(problems) == before else None
+
+
+def without_missing_words(column: Column) -> Column:
+    """The column with a missing value in place of words such as NA and null, which a CSV has for one."""
+    values, kind = _decode_dictionary(column.values)
+    return replace(column, values=_null_missing_words(values)) if is_string_type(kind) else column
 
 
 def is_blank(values: pa.ChunkedArray) -> Mask:
