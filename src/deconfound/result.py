@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,9 +101,22 @@ class Result:
         """Every pair of models, better one first, with simultaneous intervals."""
         return self.values.contrasts(self.level)
 
-    def recommend(self, contexts: TableLike | Replay) -> tuple[Recommendation, ...]:
-        """The best model for new contexts, given as their replay: a file, a DataFrame or an Arrow table."""
-        replay = contexts if isinstance(contexts, Replay) else load_replay(contexts, models=self.models)
+    def recommend(
+        self,
+        contexts: TableLike | Replay,
+        *,
+        columns: Mapping[str, str] | None = None,
+        rename_models: Mapping[str, str] | None = None,
+    ) -> tuple[Recommendation, ...]:
+        """The best model for new contexts, given as their replay: files, a DataFrame or an Arrow table.
+
+        ``columns`` and ``rename_models`` are those of ``load``.
+        """
+        replay = (
+            contexts
+            if isinstance(contexts, Replay)
+            else load_replay(contexts, study_columns=columns, rename_models=rename_models, models=self.models)
+        )
         missing = sorted(set(self._required_columns()) - set(replay.arrow.column_names))
         if missing:
             verb, pronoun = ("is no column", "it") if len(missing) == 1 else ("are no columns", "them")

@@ -266,3 +266,20 @@ def test_several_outcomes_are_evaluated_one_after_the_other(tmp_path, capsys):
 def test_outcomes_that_contradict_other_options_are_refused(tmp_path, capsys, more, message):
     assert main(["evaluate", *write_two_outcomes(tmp_path), "--outcome", "liked", *more]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_every_command_takes_the_outcome_and_no_table_may_lack_it(tmp_path, capsys):
+    options = write_two_outcomes(tmp_path)
+    for command in ("check", "plan"):
+        assert main([command, *options, "-q", "--json", "--map", "outcome=solved"]) == 0
+        expected = capsys.readouterr().out
+        assert main([command, *options, "-q", "--json", "--outcome", "solved"]) == 0
+        assert capsys.readouterr().out == expected
+        assert main([command, *options, "--outcome", "solved", "--outcome", "liked"]) == 2
+        assert "Only `evaluate` takes several outcomes" in capsys.readouterr().err
+    table = pq.read_table(tmp_path / "experiment.parquet")
+    names = ["outcome" if name == "liked" else name for name in table.column_names]
+    pq.write_table(table.rename_columns(names), tmp_path / "e.parquet")
+    options[1] = f"--experiment={tmp_path / 'e.parquet'}"
+    assert main(["evaluate", *options, "--outcome", "liked"]) == 1
+    assert 'e.parquet: there is no column "liked"' in capsys.readouterr().err

@@ -98,3 +98,11 @@ def test_lists_of_several_chunks_keep_their_rows():
     outputs = study.log.arrow["output"].to_pylist()
     assert study.log.arrow["feature_embedding_0"].to_pylist() == [len(text) for text in outputs]
     assert len(Good().log) == len(study.log)
+
+
+def test_an_ignored_embedding_is_not_read_even_if_it_is_damaged():
+    good = with_lists()
+    good.log[2]["embedding"] = [1.0]
+    study = load(**tables(good), ignore="embedding")
+    assert study.feature_names == ()
+    assert "embedding" in study.log.unused_columns

@@ -64,7 +64,7 @@ def test_an_answer_that_is_the_output_is_no_part_of_the_context():
     """Otherwise no context of the log would be one of the experiment, and contexts would name their models."""
 
     def change(row):
-        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": row["output"]}]
+        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": row["output"] + " \n"}]
 
     assert same(load(**tables(good_with(log=change))), load(**tables(Good())))
 

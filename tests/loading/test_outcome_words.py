@@ -33,6 +33,7 @@ CELLS = [
     ("1.0", {"1": 0.2}, None, 0.2),
     (1.0, {"1": 0.2}, None, 0.2),
     ("up", {"up": 4.0}, (1.0, 5.0), 4.0),
+    ("down", {"up": 4.0}, (1.0, 5.0), math.nan),
     ("meh", {}, None, math.nan),
     (None, {"none": 0.0}, None, math.nan),
 ]
@@ -67,7 +68,7 @@ def test_numbers_can_have_a_meaning_too(cells):
 
 
 def test_a_word_for_missing_values_can_be_an_outcome():
-    study = load(**tables(with_outcomes("yes", "none")), outcome_values={"none": 0})
+    study = load(**tables(with_outcomes("yes", "none")), outcome_values={"none": 0, "yes": 1})
     assert study.unrated_log is None
     assert study.log.arrow["outcome"].to_pylist()[:2] == [1.0, 0.0]
     assert len(load(**tables(with_outcomes("yes", "none"))).unrated_log) == 6
@@ -93,9 +94,15 @@ def test_numbers_and_words_in_one_column_are_refused(cells):
 def test_a_word_that_occurs_nowhere_is_refused():
     message = refused(**tables(with_outcomes("good", "bad")), outcome_values={"godd": 1})
     assert "no outcome is godd, which --outcome-values names; there are good, bad" in message
-    good = with_outcomes("good", "bad")
-    good.log[0]["outcome"] = "meh"
-    assert len(load(**tables(good), outcome_values={"meh": 0.5}).log) == 12
+
+
+def test_who_defines_words_defines_all_of_them():
+    """Beside "great", "good" is not the upper end of the scale."""
+    good = with_outcomes("great", "good")
+    message = refused(**tables(good), outcome_values={"great": 5}, outcome_range=(1, 5))
+    assert 'outcome "good" is not a known word' in message
+    study = load(**tables(good), outcome_values={"great": 5, "good": 4}, outcome_range=(1, 5))
+    assert study.log.arrow["outcome"].to_pylist()[:2] == [1.0, 0.75]
 
 
 def test_words_in_a_dictionary_column_are_read():

@@ -10,7 +10,7 @@ import pytest
 from deconfound.errors import UsageError
 from deconfound.loading import load
 from deconfound.loading.row_filter import parse_filter
-from tests.support.studies import Good, good_with, refused, tables, write_study
+from tests.support.studies import Good, as_csv, good_with, refused, tables, write_study
 
 CELLS = [
     ("lang=de", "de", True),
@@ -76,7 +76,7 @@ def test_only_rows_that_fulfill_all_conditions_are_read():
 def test_what_is_left_out_is_reported():
     study = load(**with_country(), where="country=DE")
     messages = [str(finding.details.message) for finding in study.findings if finding.check == "rows left out"]
-    assert messages == ["log (Table): 4 of 12 rows fulfill --where country=DE; the others are not read."]
+    assert messages[0] == "log (Table): 4 of 12 rows fulfill --where country=DE; the others are not read."
 
 
 def test_faults_in_rows_that_are_left_out_do_not_matter_and_others_have_their_own_number(tmp_path):
@@ -137,3 +137,27 @@ def test_rows_must_not_be_in_both(tmp_path):
     message = refused(**one_table(tmp_path), where=["log.randomized=no,yes", "experiment.randomized=yes"])
     assert "row 13: the row is in the log and in the experiment (6 such rows)" in message
     assert "are the same table" in refused(**one_table(tmp_path), where="randomized=no")
+
+
+def test_names_of_columns_may_differ_in_case_between_tables():
+    given = with_country()
+    experiment = given["experiment"].append_column("Country", pa.array(["DE"] * 3 + ["AT"] * 3))
+    study = load(**given | {"experiment": experiment}, where="country=DE")
+    assert (len(study.log), len(study.experiment)) == (4, 3)
+
+
+def test_tables_without_the_column_are_named():
+    study = load(**with_country(), where="country=DE")
+    messages = [finding.details.message for finding in study.findings if finding.check == "rows left out"]
+    assert "no such column in experiment (Table), replay (Table); all rows are read there" in messages[1]
+
+
+def test_every_file_of_a_table_needs_the_column_of_a_condition(tmp_path):
+    """Otherwise all rows of a file without it would be left out silently."""
+    paths = write_study(tmp_path, Good(), "csv")
+    (tmp_path / "logs").mkdir()
+    for name, env in (("a.csv", {"env": "prod"}), ("b.csv", {})):
+        rows = [row | env for row in Good().log]
+        (tmp_path / "logs" / name).write_bytes(as_csv(rows))
+    message = refused(**paths | {"log": tmp_path / "logs"}, where="env=prod")
+    assert 'b.csv: there is no column "env" for --where, which other files of logs have' in message

@@ -52,6 +52,7 @@ def test_less_is_better_on_a_scale_that_goes_down():
     assert seconds.interval(0.7, 0.8) == "12.0 to 18.0"
     assert seconds.difference(0.1) == "6.0"
     assert seconds.difference(0.1, signed=True) == "-6.0"
+    assert seconds.improvement(0.1) == "+6.0"
     assert seconds.rough_difference(0.1) == "6.0"
     assert seconds.description == "on your scale from 60 to 0 s; less is better"
 

@@ -56,13 +56,6 @@ def add_command(commands: Commands) -> None:
         epilog=EXIT_CODES,
     )
     add_table_options(parser)
-    parser.add_argument(
-        "--outcome",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="the column of outcomes; repeat it to evaluate several outcomes one after the other",
-    )
     add_family_option(parser)
     _add_feature_options(parser)
     parser.add_argument(
@@ -122,14 +115,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
     """Every result of every outcome."""
     names = arguments.outcome
-    if names and "outcome" in parse_column_map(arguments.map):
-        raise UsageError("--outcome and --map outcome=COLUMN say the same; give one of them.")
     if len(set(names)) < len(names):
         raise UsageError("--outcome names a column more than once; name each once.")
     results = []
     for name in names or [""]:
-        columns = [*arguments.map, f"outcome={name}"] if name else arguments.map
-        study = load_study(argparse.Namespace(**{**vars(arguments), "map": columns}))
+        study = load_study(argparse.Namespace(**{**vars(arguments), "outcome": [name] if name else []}))
         results += [OutcomeResult(name, result) for result in _evaluate(study, arguments)]
     return results
 

@@ -72,6 +72,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
     """How columns are named, outcomes scaled and incomplete rows treated."""
     add_column_map_option(parser)
+    add_outcome_option(parser)
     parser.add_argument(
         "--outcome-range",
         nargs=2,
@@ -101,6 +102,17 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
+    )
+
+
+def add_outcome_option(parser: argparse.ArgumentParser) -> None:
+    """--outcome."""
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="the column of outcomes, in log and experiment; `evaluate` takes several, one --outcome for each",
     )
 
 
@@ -150,7 +162,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         log=arguments.log,
         experiment=arguments.experiment,
         replay=arguments.replay,
-        columns=parse_column_map(arguments.map),
+        columns=study_columns(arguments),
         outcome_range=parse_outcome_range(arguments.outcome_range),
         outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         outcome_unit=arguments.outcome_unit,
@@ -173,6 +185,19 @@ def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--map names {quote(name)} more than once; choose one column.")
         columns[name] = column
     return columns
+
+
+def study_columns(arguments: argparse.Namespace) -> dict[str, str]:
+    """The user's columns of a study, from --map and --outcome, which no table may lack."""
+    columns = parse_column_map(arguments.map)
+    if not arguments.outcome:
+        return columns
+    if len(arguments.outcome) > 1:
+        raise UsageError("Only `evaluate` takes several outcomes; name one with --outcome.")
+    if any(name in columns for name in ("outcome", "log.outcome", "experiment.outcome")):
+        raise UsageError("--outcome and --map outcome=COLUMN say the same; give one of them.")
+    tables = ("log",) if arguments.experiment is None else ("log", "experiment")
+    return columns | {f"{table}.outcome": arguments.outcome[0] for table in tables}
 
 
 def parse_renamed_models(pairs: Sequence[str]) -> dict[str, str]:

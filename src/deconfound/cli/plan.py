@@ -16,12 +16,12 @@ from deconfound.cli.options import (
     add_reading_options,
     input_files,
     load_study,
-    parse_column_map,
     parse_models,
     parse_numbers,
     parse_outcome_range,
     parse_renamed_models,
     report_written,
+    study_columns,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.progress_line import ProgressLine
@@ -167,7 +167,7 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
     return load_log_and_replay(
         log=arguments.log,
         replay=arguments.replay,
-        columns=parse_column_map(arguments.map),
+        columns=study_columns(arguments),
         outcome_range=parse_outcome_range(arguments.outcome_range),
         outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
         models=parse_models(arguments.models),

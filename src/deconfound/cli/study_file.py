@@ -87,7 +87,9 @@ def _words(name: str, value: object, action: argparse.Action, path: Path) -> lis
             raise UsageError(f"{source}: {name} takes a value, not {str(value).lower()}.")
         return [option] if value else []
     if isinstance(value, dict):
-        return [word for entry in _entries(value, source) for word in (option, entry)]
+        entries = _entries(value, source)
+        is_repeated = isinstance(action, argparse._AppendAction)
+        return [word for entry in entries for word in (option, entry)] if is_repeated else [option, ",".join(entries)]
     values = [_text(one, f"{source}: {name}") for one in (value if isinstance(value, list) else [value])]
     if name in PATH_OPTIONS:
         values = [str(path.parent / one) for one in values]

@@ -22,17 +22,20 @@ EMBEDDINGS = ("embedding", "embeddings", "vector", "output_embedding", "output_v
 SAME_LENGTH = "Write lists of the same length, without missing numbers, in every row."
 
 
-def embedding_names(raw: RawTable) -> frozenset[str]:
-    """Normalized names of the columns that are embeddings by their name and type."""
-    names = ((name, normalize_name(name)) for name in raw.arrow.column_names)
+def embedding_names(raw: RawTable, ignored: Collection[str] = ()) -> frozenset[str]:
+    """Normalized names of the columns that are embeddings by their name and type, without ignored ones."""
+    names = ((name, normalize_name(name)) for name in raw.arrow.column_names if name not in ignored)
     return frozenset(normal for name, normal in names if normal in EMBEDDINGS and _has_lists(raw.arrow[name]))
 
 
-def expand_lists(raw: RawTable, embeddings: Collection[str], problems: list[Problem]) -> RawTable:
+def expand_lists(
+    raw: RawTable, embeddings: Collection[str], ignored: Collection[str], problems: list[Problem]
+) -> RawTable:
     """The table with one column per number instead of lists, for ``feature_*`` and for these embeddings."""
     for name in raw.arrow.column_names:
         normal = normalize_name(name)
-        if not (normal in embeddings or (normal.startswith(FEATURE) and _has_lists(raw.arrow[name]))):
+        is_feature = normal.startswith(FEATURE) and _has_lists(raw.arrow[name])
+        if name in ignored or not (normal in embeddings or is_feature):
             continue
         try:
             raw = _expand(raw, name, normal)

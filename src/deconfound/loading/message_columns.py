@@ -56,7 +56,10 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
         answers = [None] * len(answers)
     else:
         outputs = raw.arrow[columns.output].to_pylist()
-        answers = [answer if answer == output else None for answer, output in zip(answers, outputs, strict=True)]
+        answers = [
+            answer if answer is not None and output is not None and answer.strip() == str(output).strip() else None
+            for answer, output in zip(answers, outputs, strict=True)
+        ]
     texts = [
         conversation_text(messages if answer is None else messages[:-1]) or None
         for messages, answer in zip(conversations, answers, strict=True)

@@ -30,7 +30,7 @@ PERCENTAGE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
-UNKNOWN_WORD = "Say what it means with --outcome-values, for instance good=1,meh=0.5,bad=0."
+UNKNOWN_WORD = "Say what every word means on your scale, with --outcome-values WORD=NUMBER,WORD=NUMBER."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,17 @@ class OutcomeScale:
     def value(self, cell: object) -> float:
         """The number that a cell stands for on the user's scale; NaN if none, or if it is missing.
 
-        The user's words go first, in any case of letters. Words and percentages that everybody knows are a share of
-        the scale, so that "up" is its upper end; any other number is itself.
+        The user's words go first, in any case of letters; who defines words defines all of them, since "good" beside
+        "great" is not the best. Without them, known words and percentages are a share of the scale, so that "up" is its
+        upper end. Any other number is itself.
         """
         word = self.match(cell)
         if word is not None:
             return self.words[word]
         if isinstance(cell, str) and NUMBER.fullmatch(cell.strip()):
             return float(cell)
+        if self.words and isinstance(cell, str):
+            return math.nan
         if isinstance(cell, str | bool):
             low, high = self.ends
             return low + (high - low) * (float(cell) if isinstance(cell, bool) else _share(cell))

@@ -48,9 +48,9 @@ def read_canonical_tables(
     rules = replace(rules, columns={**defaults, **rules.columns})
     if complete:
         raws = filter_tables(raws, rules.filters, rules.columns, problems)
-    raws = _with_features(raws, problems)
-    rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, rules.columns)})
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
+    raws = _with_features(raws, ignored, problems)
+    rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, rules.columns)})
     reading = _Reading.of(raws, rules, ignored)
     unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
     problems += unmatched.values()
@@ -160,11 +160,13 @@ def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) 
     return raws
 
 
-def _with_features(raws: Mapping[str, RawTable], problems: list[Problem]) -> dict[str, RawTable]:
+def _with_features(
+    raws: Mapping[str, RawTable], ignored: Mapping[str, frozenset[str]], problems: list[Problem]
+) -> dict[str, RawTable]:
     """Lists as features; embeddings only if every table has them, as every feature must be in all of them."""
-    names = [embedding_names(raw) for raw in raws.values()]
+    names = [embedding_names(raw, ignored[role]) for role, raw in raws.items()]
     shared = frozenset.intersection(*names) if names else frozenset()
-    return {role: expand_lists(raw, shared, problems) for role, raw in raws.items()}
+    return {role: expand_lists(raw, shared, ignored[role], problems) for role, raw in raws.items()}
 
 
 def _lacking_columns(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:

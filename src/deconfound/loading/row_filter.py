@@ -17,7 +17,7 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
-from deconfound.loading.column_mapping import ALIASES, matching_columns
+from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
 
@@ -86,6 +86,7 @@ def filter_tables(
         for role, column in at.items():
             try:
                 chosen[role] = _filter(chosen[role], role, column, condition)
+                chosen[role] = _note_whole_tables(chosen[role], condition, [raws[r] for r in raws if r not in at])
             except DataError as error:
                 problems += error.problems
     return chosen
@@ -93,9 +94,12 @@ def filter_tables(
 
 def _find_column(name: str, raw: RawTable, columns: Mapping[str, str]) -> str | None:
     """A column by the user's name for it, else by its canonical name."""
-    present = raw.arrow.column_names
+    present: list[str] = raw.arrow.column_names
     if name in present:
         return name
+    same = [column for column in present if normalize_name(column) == normalize_name(name)]
+    if len(same) == 1:
+        return same[0]
     if columns.get(name) in present:
         return columns[name]
     matches = matching_columns(name, present, accept_id_alias=True) if name in ALIASES else []
@@ -112,6 +116,9 @@ def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Probl
 
 def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
     column = raw.column(name)
+    if name in raw.lacking:
+        what = f"there is no column {quote(name)} for --where, which other files of {raw.source} have"
+        raise DataError([Problem(join_names(raw.lacking[name]), what, "Add it, or leave these files out.")])
     mask = _mask(column, condition)
     rows = int(mask.sum())
     if not rows:
@@ -128,6 +135,15 @@ def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTab
         row_numbers=raw.row_numbers.filter(mask),
         findings=(*raw.findings, *findings),
     )
+
+
+def _note_whole_tables(raw: RawTable, condition: RowFilter, others: Sequence[RawTable]) -> RawTable:
+    """Name the tables that a condition for all tables does not concern, since they lack the column."""
+    if condition.scope is not None or not others:
+        return raw
+    sources = join_names([other.source for other in others])
+    message = f"--where {condition.text}: there is no such column in {sources}; all rows are read there."
+    return replace(raw, findings=(*raw.findings, Finding("rows left out", "pass", Notice(message))))
 
 
 def _after_assignment(raw: RawTable, name: str, condition: RowFilter) -> list[Finding]:

@@ -52,13 +52,11 @@ def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
 def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
     """Whether choosing a model per context pays."""
     best, level = quote(routing.best, whole=True), format_percent(routing.level)
-    gain, low, high = (
-        scale.difference(each, signed=True) for each in (routing.gain, routing.gain_low, routing.gain_high)
-    )
+    gain, low, high = map(scale.improvement, (routing.gain, routing.gain_low, routing.gain_high))
     if routing.verdict == "route":
         return f"Routing pays: it gains {gain} over always using {best} ({level} interval {low} to {high})."
     if routing.verdict == "one model":
-        min_gain = f"{scale.width * routing.min_gain:.3g}"
+        min_gain = f"{abs(scale.width) * routing.min_gain:.3g}"
         return f"Use {best} everywhere: no routing can gain {min_gain} or more ({level} confidence)."
     if routing.on_policy_rows >= MIN_ROWS_PER_MODEL and math.isnan(routing.gain):
         return (

@@ -93,7 +93,7 @@ def recommendation_text(table: RecommendationTable) -> str:
             escape_name(row.model),
             table.scale.value(row.q),
             escape_name(row.runner_up),
-            table.scale.difference(row.margin, signed=True),
+            table.scale.improvement(row.margin),
             row.verdict,
         )
         for row in rows[:MAX_PRINTED_ROWS]

@@ -77,6 +77,10 @@ class Scale:
         """A difference of values, a standard error or a cost."""
         return self._number((self.width if signed else abs(self.width)) * difference, self.decimals, signed=signed)
 
+    def improvement(self, difference: float) -> str:
+        """A difference that is positive where it is good, with its sign, whichever way the scale runs."""
+        return self._number(abs(self.width) * difference, self.decimals, signed=True)
+
     def rough_difference(self, difference: float) -> str:
         """A difference of which only the size matters: one decimal less, on a wide scale as many."""
         return self._number(abs(self.width) * difference, self.decimals - (abs(self.width) <= 1), signed=False)

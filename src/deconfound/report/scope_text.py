@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deconfound.escaping import escape_line
+from deconfound.findings import Notice
 from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
@@ -15,7 +16,16 @@ ONE_LOOK = (
 
 def scope_lines(result: Result) -> list[str]:
     """One line each for another scale, for costs and for other contexts than the experiment's; often none."""
-    return [*_scale_lines(result), *_cost_lines(result), *_population_lines(result)]
+    return [*_scale_lines(result), *_cost_lines(result), *_row_lines(result), *_population_lines(result)]
+
+
+def _row_lines(result: Result) -> list[str]:
+    """Which rows were read, if conditions chose some."""
+    return [
+        escape_line(finding.details.message)
+        for finding in result.findings
+        if finding.check == "rows left out" and finding.verdict == "pass" and isinstance(finding.details, Notice)
+    ]
 
 
 def _scale_lines(result: Result) -> list[str]:
