@@ -120,11 +120,23 @@ def check_writable(folder: Path) -> None:
     temporary.unlink(missing_ok=True)
 
 
-def remove_leftovers(folder: Path) -> list[Path]:
-    """Delete the temporary files of killed writers and return their paths; those of running writers stay."""
+def remove_leftovers(folder: Path, held: int | None = None) -> list[Path]:
+    """Delete the temporary files of killed writers and return their paths; those of running writers stay.
+
+    ``held`` is an open file that is locked by this process: a temporary name that leads to it is a leftover, too.
+    """
     with os.scandir(folder) as entries:
         found = [Path(e.path) for e in entries if TEMPORARY_NAME.fullmatch(e.name) and e.is_file(follow_symlinks=False)]
-    return [path for path in found if _remove_if_dead(path)]
+    return [path for path in found if _remove_second_name(path, held) or _remove_if_dead(path)]
+
+
+def _remove_second_name(path: Path, held: int | None) -> bool:
+    """Delete another name of an open file, which a process that was killed between two steps has left behind."""
+    with suppress(OSError):
+        if held is not None and os.path.samestat(path.lstat(), os.fstat(held)):
+            path.unlink(missing_ok=True)
+            return True
+    return False
 
 
 def sync_folder(folder: Path) -> None:

@@ -53,7 +53,7 @@ def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, require
     try:
         os.lseek(lock.handle, 0, os.SEEK_SET)
         os.write(lock.handle, _content())
-        remove_leftovers(path.parent)
+        remove_leftovers(path.parent, lock.handle)
         yield
     finally:
         _release(lock)

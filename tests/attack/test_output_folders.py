@@ -155,3 +155,13 @@ def test_a_table_that_appears_during_the_demo_is_not_replaced(tmp_path, monkeypa
     assert main(["demo", "-q", "--family", "exp-only", "-o", str(tmp_path)]) == 2
     assert "log.parquet has appeared during the run" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"log.parquet": b"precious"}
+
+
+def test_a_second_name_of_the_lock_is_removed_by_the_next_holder(tmp_path):
+    """A process that is killed while it makes the lock leaves a temporary name of the same file."""
+    lock, second = tmp_path / ".pool.lock", tmp_path / "..pool.lock.1a975f91d4e6e6f3.deconfound-tmp"
+    lock.write_bytes(b"lock of deconfound, process        123\n")
+    second.hardlink_to(lock)
+    with locked_file(lock, "run"):
+        assert not second.exists()
+    assert list(tmp_path.iterdir()) == []

@@ -167,7 +167,7 @@ CLEAN = {
 
 def false_alarms(kind, samples):
     p_values = [two_sample_test(CLEAN[kind](np.random.default_rng([5, i])), i, 59, 60).p_value for i in range(samples)]
-    return sum(p < 0.05 for p in p_values)
+    return sum(p < 0.05 + 1e-9 for p in p_values)  # of 60 possible p-values the third is 0.05 itself
 
 
 @pytest.mark.parametrize("kind", CLEAN)
@@ -179,7 +179,7 @@ def test_false_alarms_are_at_their_nominal_rate(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CLEAN)
 def test_false_alarms_are_at_their_nominal_rate_in_many_samples(kind):
-    """At 5 % fewer than 30 or more than 72 alarms in 1,000 have probability 0.002."""
+    """At 5 % fewer than 30 or more than 72 alarms in 1,000 have probability 0.002; ties make alarms a little rarer."""
     assert 30 <= false_alarms(kind, 1000) <= 72
 
 

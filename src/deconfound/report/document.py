@@ -30,7 +30,8 @@ from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 4
+SCHEMA = 5
+MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 
 
@@ -143,8 +144,8 @@ def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
         _array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
         for name in ("shares", "bootstrap_sd")
     )
-    if not np.isfinite(shares).all():
-        raise ValueError("a share of the attribution is missing")
+    if not (np.abs(shares) <= MAX_SHARE).all():
+        raise ValueError("a share of the attribution is missing, or cannot be")
     return Attribution(shares, bootstrap_sd, VarianceComponents(**stored["variance_components"]))
 
 
