@@ -108,3 +108,15 @@ def test_init_refuses_two_logs(tmp_path, capsys):
         (tmp_path / name).write_text("context,model,output,outcome\nq,ant,a,1\n")
     assert main(["init", str(tmp_path), "-o", str(tmp_path / "s.toml")]) == 2
     assert "more than one table seems to be the log" in capsys.readouterr().err
+
+
+def test_a_flag_of_another_command_does_not_disturb(folder, capsys):
+    study = write_study(folder, f"{TABLES}extra-contexts = true\n")
+    assert main(["plan", study, "-q", "--width", "0.2"]) == 0
+    assert "rows" in capsys.readouterr().out
+
+
+def test_words_of_outcomes_may_be_a_table(folder, capsys):
+    study = write_study(folder, f"{TABLES}[outcome-values]\nnever = 0\nalways = 1\n")
+    assert main(["check", study, "-q"]) == 1
+    assert "no outcome is never, always" in capsys.readouterr().err

@@ -113,3 +113,18 @@ def test_an_empty_conversation_is_a_missing_context():
     good = good_with(log=with_messages)
     good.log[2]["messages"] = []
     assert "row 3: messages has no value" in refused(**tables(good))
+
+
+def test_a_row_without_an_answer_is_named():
+    def change(row):
+        row["messages"] = [user(row.pop("context")), {"role": "assistant", "content": row.pop("output")}]
+
+    good = good_with(log=change)
+    del good.log[4]["messages"][1]
+    assert "row 5: output has no value" in refused(**tables(good))
+
+
+def test_a_row_that_is_no_message_is_named():
+    good = good_with(log=with_messages)
+    good.log[3]["messages"] = [{"page": 3}]
+    assert "row 4: messages has no value" in refused(**tables(good))

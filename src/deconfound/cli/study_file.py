@@ -30,6 +30,12 @@ def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         return arguments, None
     commands = next(each for each in _actions(parser) if isinstance(each, argparse._SubParsersAction))
     known = {name for command in STUDY_COMMANDS for name in _options(commands.choices[command])}
+    flags = {
+        name
+        for command in STUDY_COMMANDS
+        for name, action in _options(commands.choices[command]).items()
+        if action.nargs == 0
+    }
     path, rest = Path(arguments[1]), arguments[2:]
     own = _options(commands.choices[arguments[0]])
     words: list[str] = []
@@ -38,7 +44,8 @@ def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         if name not in known:
             suggestion = did_you_mean(name, sorted(known)) or "."
             raise UsageError(f"{readable_path(path.name)}: there is no option {quote(key)}{suggestion}")
-        if name in own and not any(_names(word, own[name]) for word in rest):
+        is_flag_elsewhere = isinstance(value, bool) and name in own and own[name].nargs != 0 and name in flags
+        if name in own and not is_flag_elsewhere and not any(_names(word, own[name]) for word in rest):
             words += _words(name, value, own[name], path)
     return [arguments[0], *words, *rest], path
 

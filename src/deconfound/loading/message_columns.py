@@ -49,7 +49,8 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     if conversations is None or columns.context is None:
         return raw
     answers = [messages[-1].text if _ends_with_answer(messages) else None for messages in conversations]
-    if columns.output is None and columns.may_lack_output and all(answer is not None for answer in answers):
+    answered = sum(answer is not None for answer in answers)
+    if columns.output is None and columns.may_lack_output and 2 * answered > len(answers):  # others are reported by row
         raw = replace(raw, arrow=raw.arrow.append_column(OUTPUT, pa.array(answers, pa.string())))
         raw = _note(raw, f"{raw.source}: the output is the last message in column {columns.context}.")
     elif columns.output is None:
@@ -92,7 +93,7 @@ def _last_answer(cell: object) -> str:
 
 
 def _cells(raw: RawTable, name: str) -> list[object] | None:
-    """The cells of a column of messages; None where it is a column of plain texts, or of objects of another kind."""
+    """The cells of a column of messages; None where it is a column of plain texts, or mostly of other objects."""
     column = raw.arrow[name]
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if is_string_type(kind):
@@ -109,7 +110,10 @@ def _cells(raw: RawTable, name: str) -> list[object] | None:
     if not pa.types.is_nested(kind):
         return None
     cells = [_without_nulls(_nested(value)) for value in column]
-    return cells if all(cell in (None, []) or is_conversation(cell) for cell in cells) else None
+    conversations = [is_conversation(cell) for cell in cells]
+    if 2 * sum(conversations) <= len(cells):
+        return None
+    return [cell if is_one else None for cell, is_one in zip(cells, conversations, strict=True)]  # reported by row
 
 
 def _nested(value: pa.Scalar) -> object:
