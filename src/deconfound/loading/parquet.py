@@ -15,6 +15,7 @@ from deconfound.loading.parquet_footer import ColumnChunk, column_chunks
 
 TEXT, FIXED_LENGTH = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
 MAX_BATCH_ROWS = 1 << 16
+THREADED_BYTES = 1 << 20
 BYTES_PER_VALUE = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, TEXT: 4}  # other types have 8; texts also have their letters
 TOO_LONG_TEXT = "one text has more than 2 GB, or a column more than Arrow can hold"
 
@@ -30,7 +31,8 @@ def read_parquet(file: File) -> pa.Table:
             raise file_error(file.source, what, RENAME_OR_EXPORT)
         try:
             _require_decoded_size(handle, file.source)
-            return parquet.ParquetFile(handle).read()
+            # Threads that an error stops can end an older Arrow's process at its exit, and gain nothing here.
+            return parquet.ParquetFile(handle).read(use_threads=file.path.stat().st_size > THREADED_BYTES)
         except MemoryError:
             raise
         except pa.ArrowCapacityError:
