@@ -31,7 +31,7 @@ RANKS = (
     {"surface_share", "decide", "evidence"},
     {"crossfit"},
     {"diagnose", "value_methods"},
-    {"result"},
+    {"result", "evaluation_options"},
     {"evaluation", "planning"},
     {"report"},
     {"demo"},

@@ -12,7 +12,8 @@ _PUBLIC_NAMES = {
     "decide.recommendation": ("Recommendation",),
     "diagnose": ("check",),
     "errors": ("AssumptionError", "DataError", "DeconfoundError", "EvidenceError", "UsageError"),
-    "evaluation": ("EvaluationOptions", "PreparedStudy", "evaluate", "prepare"),
+    "evaluation": ("PreparedStudy", "evaluate", "prepare"),
+    "evaluation_options": ("EvaluationOptions",),
     "features": ("FeatureSpec",),
     "findings": ("Finding",),
     "loading": ("load",),
@@ -35,10 +36,10 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.errors import DeconfoundError as DeconfoundError
     from deconfound.errors import EvidenceError as EvidenceError
     from deconfound.errors import UsageError as UsageError
-    from deconfound.evaluation import EvaluationOptions as EvaluationOptions
     from deconfound.evaluation import PreparedStudy as PreparedStudy
     from deconfound.evaluation import evaluate as evaluate
     from deconfound.evaluation import prepare as prepare
+    from deconfound.evaluation_options import EvaluationOptions as EvaluationOptions
     from deconfound.features import FeatureSpec as FeatureSpec
     from deconfound.findings import Finding as Finding
     from deconfound.loading import load as load

@@ -182,7 +182,8 @@ def _add_cost_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
-    from deconfound.evaluation import EvaluationOptions, prepare
+    from deconfound.evaluation import prepare
+    from deconfound.evaluation_options import EvaluationOptions
     from deconfound.evidence import require_feasible_size
     from deconfound.features import FeatureSpec
     from deconfound.reward import family_by_name
