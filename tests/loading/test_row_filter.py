@@ -43,6 +43,10 @@ CELLS = [
     ("time<2026-05-01", datetime(2026, 4, 30, tzinfo=UTC), True),
     ("time<2026-05-01", date(2026, 5, 1), False),
     ("time=2026-05-01", date(2026, 5, 1), True),
+    ("time=2026-05-01", "2026-05-01T23:30:00-08:00", True),
+    ("time=2026-05-01", datetime(2026, 5, 1, 12, tzinfo=UTC), True),
+    ("time=2026-05-01", "2026-05-01 is a day", False),
+    ("time!=2026-05-01", "2026-05-01T23:30:00-08:00", False),
     ("n>3", "many", None),
     ("n > 3", 4, True),
 ]

@@ -108,7 +108,8 @@ class _Reading:
         words = unknown_words(outcomes, self.rules.scale)
         if not words or not outcomes:
             return []
-        found = join_names([str(python_value(cell)) for column in outcomes for cell in column.values.unique()[:10]])
+        cells = (str(python_value(cell)) for column in outcomes for cell in column.values.unique()[:10])
+        found = join_names(list(dict.fromkeys(cells)))
         what = f"no outcome is {join_names(words)}, which --outcome-values names; there are {found}"
         return [Problem(join_names([column.source for column in outcomes]), what, "Correct the word, or leave it out.")]
 

@@ -22,6 +22,7 @@ from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
 
 CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<operator>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda cell, value: cell < value,
     "<=": lambda cell, value: cell <= value,
@@ -190,13 +191,20 @@ def _equals(cell: object, value: str) -> bool:
         return _is_missing(cell) and not value
     if isinstance(cell, bool):
         return value.lower() in (("true", "1") if cell else ("false", "0"))
-    if str(cell).strip() == value:
+    if str(cell).strip() == value or _is_on_day(cell, value):
         return True
     left, right = _as_number(cell), _as_number(value)
     if left is not None or isinstance(cell, str):
         return left is not None and left == right and not _has_leading_zero(cell, value)
     moment = _as_time(cell)
     return moment is not None and moment == _as_time(value)
+
+
+def _is_on_day(cell: object, value: str) -> bool:
+    """Whether a cell is a time on the day that a value names, in the cell's own time zone."""
+    if DAY.fullmatch(value) is None or _as_time(cell) is None:
+        return False
+    return (cell.isoformat() if isinstance(cell, date) else str(cell).strip()).startswith(value)
 
 
 def _has_leading_zero(*texts: object) -> bool:
