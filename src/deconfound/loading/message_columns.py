@@ -56,7 +56,7 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     elif columns.output is None:
         answers = [None] * len(answers)
     else:
-        outputs = raw.arrow[columns.output].to_pylist()
+        outputs = [python_value(value) for value in raw.arrow[columns.output]]
         answers = [
             answer if answer is not None and output is not None and answer.strip() == str(output).strip() else None
             for answer, output in zip(answers, outputs, strict=True)

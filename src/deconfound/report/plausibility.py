@@ -21,6 +21,7 @@ MAX_FINDINGS = 10_000
 LOWEST, HIGHEST = -2.0, 3.0  # of an estimate before cost: a mean in [0, 1] and a correction by up to two of it
 UNBOUNDED = "paper"  # the method whose weights have no limit
 RTOL = 1e-6
+MAX_COUNT = 1e12  # of rows, and of what is counted or weighted by them
 
 
 def check_result(result: Result) -> None:
@@ -35,8 +36,9 @@ def check_result(result: Result) -> None:
     for row in result.recommendations:
         _check_recommendation(row, result.models)
     for table in (result.counts.log, result.counts.experiment, result.counts.replay):
-        if min(table.rows, table.contexts, *table.rows_per_model) < 0:
-            raise ValueError(f"{table.source} has a negative number of rows")
+        counts = (table.rows, table.contexts, *table.rows_per_model)
+        if not 0 <= min(counts) <= max(counts) <= MAX_COUNT:
+            raise ValueError(f"{table.source} has a number of rows that cannot be")
     if not 0.0 <= result.family.surface_share <= 1.0:
         raise ValueError(f"surface_share is {result.family.surface_share}")
 
@@ -87,8 +89,10 @@ def check_values(values: Values, place: str) -> None:
         raise ValueError(f"{place} has a variance without an estimate")
     for name in ("df", "binomial_variance"):
         array = getattr(values, name)
-        if array is not None and (array < 0).any():
-            raise ValueError(f"{place}.{name} is negative")
+        if array is not None and ((array < 0) | (np.isfinite(array) & (array > MAX_COUNT))).any():
+            raise ValueError(f"{place}.{name} is negative or too large")
+    if values.reward_weight is not None and (np.abs(values.reward_weight) > MAX_COUNT).any():
+        raise ValueError(f"{place}.reward_weight is too large")
 
 
 def check_covariance(matrix: FloatArray, place: str) -> None:
@@ -98,6 +102,7 @@ def check_covariance(matrix: FloatArray, place: str) -> None:
     if not ((variance >= 0).all() and np.isfinite(between).all() and np.allclose(matrix, matrix.T, rtol=RTOL)):
         raise ValueError(f"{place} is no covariance")
     known = np.isfinite(variance)
+    require_within(variance[known], 0.0, MAX_COUNT, f"the variance in {place}")
     sd = np.sqrt(variance[known])
     if (
         np.abs(matrix[np.ix_(known, known)]) > (1 + RTOL) * np.outer(sd, sd) + RTOL * variance[known].max(initial=0)
