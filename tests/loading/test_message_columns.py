@@ -128,3 +128,17 @@ def test_a_row_that_is_no_message_is_named():
     good = good_with(log=with_messages)
     good.log[3]["messages"] = [{"page": 3}]
     assert "row 4: messages has no value" in refused(**tables(good))
+
+
+def test_messages_are_recognized_below_many_rows_without_any():
+    good = good_with(**dict.fromkeys(("log", "experiment", "replay"), with_messages))
+    for _ in range(250):
+        good.log.insert(0, good.log[0] | {"messages": None, "outcome": None})
+    assert "row 1: messages has no value" in refused(**tables(good))
+
+
+def test_an_ignored_column_of_messages_is_no_context():
+    good = good_with(log=with_messages)
+    message = refused(**tables(good), ignore=["messages"])
+    assert "context" in message
+    assert "messages has no value" not in message

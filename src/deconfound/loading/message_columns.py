@@ -19,12 +19,13 @@ from deconfound.loading.raw import NESTED, RawTable, python_value
 
 OUTPUT = "output"
 MESSAGE_COLUMNS = ("messages", "input_messages", "conversation", "chat")
+SAMPLE_ROWS = 200  # with a cell, by which a column is recognized; all are read later
 JSON_STARTS = ("[", "{", '"')
 
 
 @dataclass(frozen=True, slots=True)
 class MessageColumns:
-    """The user's names of the columns that may have messages; ``output`` is None where a table can have none."""
+    """The user's names of the columns that may have messages; ``may_lack_output``: messages may hold the outputs."""
 
     context: str | None
     output: str | None
@@ -32,9 +33,13 @@ class MessageColumns:
 
 
 def message_column(raw: RawTable) -> str | None:
-    """The column that has messages by its name and its content; None if there are several, or none."""
+    """The column that has messages by its name and its first cells; None if there are several, or none."""
     found = [name for name in raw.arrow.column_names if normalize_name(name) in MESSAGE_COLUMNS]
-    return found[0] if len(found) == 1 and _cells(raw, found[0]) is not None else None
+    if len(found) != 1:
+        return None
+    with_cell = pc.indices_nonzero(pc.is_valid(raw.arrow[found[0]]))
+    first = replace(raw, arrow=raw.arrow.take(with_cell.slice(0, SAMPLE_ROWS)))
+    return found[0] if _cells(first, found[0]) is not None else None
 
 
 def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
@@ -79,11 +84,7 @@ def _read_output(raw: RawTable, name: str) -> RawTable:
     cells = _cells(raw, name)
     if cells is None:
         return raw
-    answers = [answers_from(cell) for cell in cells]
-    texts = [
-        None if cell is None else found[-1].text if found else "" for cell, found in zip(cells, answers, strict=True)
-    ]
-    raw = _with_texts(raw, name, texts)
+    raw = _with_texts(raw, name, [None if cell is None else _last_answer(cell) for cell in cells])
     return _note(raw, f"{raw.source}: {name} has messages, of which the last answer is read.")
 
 
@@ -111,7 +112,7 @@ def _cells(raw: RawTable, name: str) -> list[object] | None:
         return None
     cells = [_without_nulls(_nested(value)) for value in column]
     conversations = [is_conversation(cell) for cell in cells]
-    if 2 * sum(conversations) <= len(cells):
+    if 2 * sum(conversations) <= len(cells) - column.null_count:
         return None
     return [cell if is_one else None for cell, is_one in zip(cells, conversations, strict=True)]  # reported by row
 

@@ -50,7 +50,7 @@ def read_canonical_tables(
         raws = filter_tables(raws, rules.filters, rules.columns, problems)
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
     raws = _with_features(raws, ignored, problems)
-    rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, rules.columns)})
+    rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, ignored, rules.columns)})
     reading = _Reading.of(raws, rules, ignored)
     unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
     problems += unmatched.values()
@@ -139,13 +139,15 @@ def _has_text(names: Sequence[str], columns: Mapping[str, str]) -> bool:
     return columns.get("context") in names or bool(matching_columns("context", names, accept_id_alias=False))
 
 
-def _message_contexts(raws: Mapping[str, RawTable], columns: Mapping[str, str]) -> dict[str, str]:
+def _message_contexts(
+    raws: Mapping[str, RawTable], ignored: Mapping[str, frozenset[str]], columns: Mapping[str, str]
+) -> dict[str, str]:
     """Columns of messages that are the contexts of tables without a column for them, as --map would say it."""
     lacking = {
         role: raw for role, raw in raws.items() if not _has_text(raw.arrow.column_names, scoped_to(columns, role))
     }
-    found = {f"{role}.context": message_column(raw) for role, raw in lacking.items()}
-    return {name: column for name, column in found.items() if column is not None}
+    found = {role: message_column(raw) for role, raw in lacking.items()}
+    return {f"{role}.context": name for role, name in found.items() if name is not None and name not in ignored[role]}
 
 
 def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) -> dict[str, RawTable]:
