@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm, t
 
@@ -83,6 +83,7 @@ def test_intervals_are_those_of_the_center_extended_to_the_estimate() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10_000), level=st.sampled_from([0.5, 0.95, 0.9999]))
+@example(seed=477, level=0.9999)
 def test_every_interval_contains_its_estimate_and_every_contrast_its_difference(seed: int, level: float) -> None:
     """With any center, any variance and with asymmetric intervals; estimates outside [0, 1] are clipped."""
     rng = np.random.default_rng(seed)

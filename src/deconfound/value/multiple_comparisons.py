@@ -59,15 +59,15 @@ def t_to_z(t: FloatArray, df: FloatArray) -> FloatArray:
 def max_abs_z_quantile(covariance: FloatArray, level: float) -> float:
     """Quantile of max_a |error_a| / se_a under normal errors: the z of simultaneous intervals.
 
-    More than ``MAX_SIMULATED_MODELS`` models get Sidak's bound, which is valid for normal errors of any correlation.
+    It lies between the quantile of one model and Sidak's bound, which is valid for normal errors of any correlation and
+    is used for more than ``MAX_SIMULATED_MODELS`` models.
     """
     count = len(covariance)
-    if count < 2:
-        return two_sided_z(level)
-    if count > MAX_SIMULATED_MODELS:
-        return two_sided_z(level ** (1.0 / count))
+    one, sidak = two_sided_z(level), two_sided_z(level ** (1.0 / max(count, 1)))
+    if count < 2 or count > MAX_SIMULATED_MODELS:
+        return sidak
     standardized = normal_draws(covariance) / np.sqrt(np.diag(covariance))[:, None]
-    return upper_quantile(np.abs(standardized).max(axis=0), level)
+    return min(max(upper_quantile(np.abs(standardized).max(axis=0), level), one), sidak)
 
 
 def upper_quantile(maxima: FloatArray, level: float) -> float:
@@ -147,7 +147,8 @@ def max_t_pairs(pairs: Differences, covariance: FloatArray, level: float) -> tup
     """Half-widths of simultaneous intervals and adjusted p-values (k, k) of all pairs: single-step max-t.
 
     An adjusted p-value is the probability that the largest |t| of any pair is at least as large. It lies between the
-    plain p-value and Bonferroni's, which is used below the resolution of the simulation.
+    plain p-value and Bonferroni's, which is used below the resolution of the simulation. The critical value has the
+    same limits, so that an interval excludes zero exactly where the p-value is below 1 - level.
     """
     comparable = pairs.comparable
     count = int(comparable.sum())
@@ -155,11 +156,10 @@ def max_t_pairs(pairs: Differences, covariance: FloatArray, level: float) -> tup
     z = np.abs(pairs.z)
     plain = 2 * ndtr(-z)
     bonferroni = np.minimum(n_pairs * plain, 1.0)
-    if count > MAX_SIMULATED_MODELS:
-        critical, adjusted = float(-ndtri((1 - level) / 2 / n_pairs)), bonferroni
-    else:
+    critical, adjusted = float(-ndtri((1 - level) / 2 / n_pairs)), bonferroni
+    if count <= MAX_SIMULATED_MODELS:
         maxima = _max_abs_of_all_pairs(pairs.subset(comparable), covariance[np.ix_(comparable, comparable)])
-        critical = upper_quantile(maxima, level)
+        critical = min(max(upper_quantile(maxima, level), two_sided_z(level)), critical)
         exceeding = (MAX_T_DRAWS - np.searchsorted(maxima, z) + 1) / (MAX_T_DRAWS + 1)
         adjusted = np.clip(exceeding, plain, bonferroni)
     with np.errstate(invalid="ignore"):
