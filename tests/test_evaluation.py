@@ -219,12 +219,12 @@ def test_decisions_are_calibrated_on_rewards_that_have_not_seen_the_context(demo
     fitted = cross_fit(prepared._training, Auto(), FOLDS, 0, None, no_progress, 2)
     data = score_experiment(prepared.arrays, fitted)
     unseen, seen = (
-        SlopeFit.from_experiment(each, each.q.mean(axis=0)).shrunken_slope
-        for each in (replace(data, q=fitted.q_unseen), data)
+        SlopeFit.from_experiment(each, each.q.mean(axis=0)) for each in (replace(data, q=fitted.q_unseen), data)
     )
-    assert abs(unseen - seen) > 0.01
+    assert abs(unseen.standard_error - seen.standard_error) > 0.01
     result = prepared.evaluate("auto")
-    assert result.policy.calibration.slope == pytest.approx(unseen)
+    assert result.policy.calibration.slope == pytest.approx(unseen.shrunken_slope)
+    assert result.policy.calibration.slope_standard_error == pytest.approx(unseen.standard_error)
     folds = group_folds(prepared.arrays.experiment.fold_group, FOLDS, 0)
     picked = CrossFittedPolicy.fit(replace(data, q=fitted.q_unseen), folds).q.argmax(axis=1)
     expected = np.bincount(picked, minlength=len(result.models)) / len(picked)

@@ -15,6 +15,8 @@ from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doub
 from deconfound.value.clusters import Clusters
 from deconfound.value.small_sample import ROUNDING_ATOL
 
+MIN_SLOPE_SE = 2.0  # standard errors by which a slope must exceed zero to count; measured, see decision 0010
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -143,14 +145,15 @@ class SlopeFit:
 
     @property
     def shrunken_slope(self) -> float:
-        """The slope less what noise alone would make of it, limited to [0, 1]: slope (1 - se^2 / slope^2).
+        """The slope less what noise may make of it, limited to [0, 1]: slope (1 - (2 se)^2 / slope^2).
 
-        Zero where the slope is below its standard error. A slope of nothing but noise would route contexts away from
-        the best model at random.
+        Zero where the slope is within two standard errors of zero. A slope of nothing but noise would route contexts
+        away from the best model at random, and slopes of single models differ from the common one that is estimated.
         """
-        if not self.slope > self.standard_error:
+        noise = MIN_SLOPE_SE * self.standard_error
+        if not self.slope > noise:
             return 0.0
-        return float(min(self.slope - self.standard_error**2 / self.slope, 1.0))
+        return float(min(self.slope - noise**2 / self.slope, 1.0))
 
     @property
     def clipped_common_slope(self) -> float:
