@@ -4,7 +4,10 @@
     python -m benchmarks.real_grids --data ../shared/data --export studies     # draw the studies only
     python -m benchmarks.real_grids --studies studies --out before.json       # with any version of the package
     python -m benchmarks.real_grids --seeds "" --out after.json --compare before.json
+    python -m benchmarks.real_grids --extra-contexts --out extra.json         # values over all replayed contexts
 
+The truth of the values is their mean over all contexts of a grid, of which the experiment has a random part. So
+``--extra-contexts`` is valid here; without it, values are about the experiment's contexts only, and so less precise.
 With ``--out`` the measures of each study are stored as soon as it is finished, and a later run with the same file
 continues. Stored studies need no laboratory: this file uses only names that every version of the package has.
 """
@@ -128,12 +131,15 @@ def package_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def evaluate(study: GridStudy, rows_per_model: int) -> Measures:
-    """Load, evaluate and recommend with default options, and compare with the truth."""
+def evaluate(study: GridStudy, rows_per_model: int, extra_contexts: bool) -> Measures:
+    """Load, evaluate and recommend, and compare with the truth."""
     start = time.process_time()
     try:
         loaded = dc.load(log=study.log, experiment=study.first_rows(rows_per_model), replay=study.replay)
-        result = dc.evaluate(loaded)
+        if extra_contexts:
+            result = dc.evaluate(loaded, options=dc.EvaluationOptions(extra_contexts=True))
+        else:
+            result = dc.evaluate(loaded)
     except dc.DeconfoundError as error:
         print(f"refused: {error}", file=sys.stderr, flush=True)
         return {"refused": 1.0, "seconds": time.process_time() - start}
@@ -209,6 +215,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DATA, help=f"folder of the grids (default {DATA})")
     parser.add_argument("--grids", type=grid_list, default=list(PLANS), help=f"of {','.join(PLANS)}; default all")
     parser.add_argument("--seeds", type=seed_range, default=range(3000, 3030), help="A-B; empty for no new studies")
+    parser.add_argument("--extra-contexts", action="store_true", help="values over all replayed contexts")
     parser.add_argument("--export", type=Path, help="draw the studies into this folder and stop")
     parser.add_argument("--studies", type=Path, help="read the studies from a folder of --export")
     parser.add_argument("--out", type=Path, help="file of measures; continued if it exists")
@@ -240,7 +247,7 @@ def run(given: argparse.Namespace, results: Results) -> None:
             for rows in ROWS_PER_MODEL:
                 by_seed = results.studies.setdefault(f"{grid}, {rows} rows", {})
                 if seed not in by_seed:
-                    by_seed[seed] = evaluate(source(grid, seed), rows)
+                    by_seed[seed] = evaluate(source(grid, seed), rows, given.extra_contexts)
                     if given.out is not None:
                         results.write(given.out)
         print(f"seed {seed} is finished", file=sys.stderr, flush=True)
