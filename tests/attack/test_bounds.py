@@ -20,7 +20,7 @@ from deconfound.loading import load_replay
 from deconfound.loading.input_limit import LIMIT_VARIABLE, MAX_COLUMNS, max_input_bytes
 from deconfound.planning import AssumedInputs
 from deconfound.reward import family_by_name
-from deconfound.reward.auto import family
+from deconfound.reward.auto import family, gaussian
 from deconfound.reward.fit import RewardFit
 from tests.support.commands import evaluate_command
 from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
@@ -42,8 +42,8 @@ def test_many_experiment_rows_are_solved_iteratively_with_the_same_answer(monkey
 def test_every_resample_of_the_experiment_is_solved_once(monkeypatch):
     """Recommendations and attribution use the same bootstrap refits."""
     solved = []
-    solve = family.ConditionedGaussian.solve
-    monkeypatch.setattr(family.ConditionedGaussian, "solve", lambda *args: solved.append(1) or solve(*args))
+    solve = gaussian.FactoredRows.solve
+    monkeypatch.setattr(gaussian.FactoredRows, "solve", lambda *args: solved.append(1) or solve(*args))
     prepared_demo().evaluate("auto")
     refits, folds, final = dc.EvaluationOptions().refits, 5, 1
     assert len(solved) == refits + folds + final

@@ -6,6 +6,7 @@ from deconfound.linalg.factorization import (
     FactorizationLimits,
     empty_source,
     factor,
+    factor_moments,
 )
 from deconfound.linalg.pooled_ridge import PooledRidge, PooledSolution, PooledSystem
 from deconfound.linalg.ridge import Linear, ridge
@@ -20,5 +21,6 @@ __all__ = [
     "PooledSystem",
     "empty_source",
     "factor",
+    "factor_moments",
     "ridge",
 ]

@@ -100,7 +100,7 @@ def factor(
     """
     rows, columns = features.shape
     if columns <= min(rows, limits.max_dense_kernel) and not features.has_stored_gram:
-        return _primal(Moments.estimate(features, targets, normalized_weight), other_rows, min_penalty, limits)
+        return factor_moments(Moments.estimate(features, targets, normalized_weight), other_rows, min_penalty, limits)
     return _dual(features, targets, normalized_weight, other_rows, min_penalty, limits)
 
 
@@ -115,9 +115,10 @@ def empty_source(features: FeatureMatrix, limits: FactorizationLimits = DEFAULT_
     return FactoredSource(basis, np.zeros(size), np.zeros((size, 1)), np.zeros(1), coordinates, spans_other_rows=primal)
 
 
-def _primal(
+def factor_moments(
     moments: Moments, other_rows: FeatureMatrix | None, min_penalty: float, limits: FactorizationLimits
 ) -> FactoredSource:
+    """Factor a source that is known by its moments, as ``factor`` does with rows."""
     columns = len(moments.mean)
     centered = np.zeros((0, columns)) if other_rows is None else other_rows.toarray() - moments.mean
     if columns <= limits.max_eigh:

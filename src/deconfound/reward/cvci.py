@@ -83,9 +83,9 @@ class PreparedCvci(PreparedDefaults):
 
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
         """Coefficients over phi; without a cached factorization one plain ridge is cheaper."""
-        log, experiment = self.data.log, self.data.experiment
+        log, experiment = self.data.log.rows, self.data.experiment
         cached = self.data.cached_pooled_phi(self.min_penalty)
-        if cached is None and log.phi.stacks_cheaply:
+        if cached is None and log is not None and log.phi.stacks_cheaply:
             linear = _stacked_ridge(candidate, log, experiment.take(train), self.data.limits)
         else:
             system = self.data.pooled_phi(self.min_penalty).system(candidate.pooling, candidate.penalty)

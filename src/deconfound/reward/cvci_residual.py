@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from deconfound.design import DenseMatrix, FloatArray, IntArray
-from deconfound.linalg import PooledRidge, factor
+from deconfound.linalg import PooledRidge
 from deconfound.reward.base import FamilyDefaults, PreparedDefaults
 from deconfound.reward.cvci import POOLINGS
 from deconfound.reward.fit import RewardFit, clip
@@ -78,15 +78,8 @@ class PreparedCvciResidual(PreparedDefaults):
 
     def _pooled(self, log_penalty: float) -> PooledRidge:
         if log_penalty not in self._pooled_by_log_penalty:
-            log, psi = self.data.log, DenseMatrix(self.data.experiment.require_psi())
-            residual = log.require_outcome() - self.data.baseline(log_penalty).log
-            factored = factor(
-                DenseMatrix(log.require_psi()),
-                residual[:, None],
-                log.normalized_weight,
-                psi,
-                self.min_penalty,
-                self.data.limits,
-            )
-            self._pooled_by_log_penalty[log_penalty] = PooledRidge.from_log(factored, psi)
+            data, psi = self.data, self.data.experiment.require_psi()
+            linear = data.baseline(log_penalty).linear
+            factored = data.log.factor_residual(linear, psi, self.min_penalty, data.limits)
+            self._pooled_by_log_penalty[log_penalty] = PooledRidge.from_log(factored, DenseMatrix(psi))
         return self._pooled_by_log_penalty[log_penalty]

@@ -105,7 +105,7 @@ class PreparedGroundedAnchor(PreparedDefaults):
 
     def _scales(self, candidate: GroundedAnchor, linear: Linear, train: IntArray) -> tuple[float, float]:
         """(b, alpha) from the two-by-two normal equations."""
-        log, experiment = self.data.log, self.data.experiment
+        log, experiment = self.data.log_rows, self.data.experiment
         shares = experiment.weight_or_ones[train] / experiment.weight_or_ones[train].sum()
         baseline = self.data.baseline(candidate.log_penalty).experiment[train]
         direction = linear(basis_expansion(experiment.require_psi()[train], candidate.basis))
@@ -128,9 +128,9 @@ class PreparedGroundedAnchor(PreparedDefaults):
     def _cross_fitted_baseline(self, log_penalty: float) -> FloatArray:
         """f_obs on each log row, fitted without the fold that contains its context."""
         if log_penalty not in self._cross_fitted_by_penalty:
-            log = self.data.log
+            log = self.data.log_rows
             group = np.arange(len(log)) if log.context is None else log.context
-            prediction = self.data.baseline(log_penalty).log.copy()
+            prediction = clip(self.data.baseline(log_penalty).linear(log.phi))
             for fold in group_folds(group, LOG_FOLDS, seed=0):
                 part = log.take(fold.train)
                 linear = ridge(part.phi, part.require_outcome(), log_penalty, part.weight, self.data.limits)

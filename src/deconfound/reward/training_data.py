@@ -14,28 +14,34 @@ from deconfound.linalg import (
     PooledRidge,
     PooledSystem,
     empty_source,
-    factor,
-    ridge,
 )
 from deconfound.reward.fit import clip
+from deconfound.reward.log_source import LoggedRows, LogSource
 
 
 class TrainingData:
-    """One log and one experiment; computes each factorization once for all families that need it.
+    """One log and one experiment; computes each factorization once for all families that need it."""
 
-    Equal rows of the log are merged into one weighted row.
-    """
-
-    def __init__(self, log: Rows, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
-        if len(log) == 0 or len(experiment) == 0:
+    def __init__(self, log: Rows | LogSource, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
+        source = LoggedRows(merge_duplicate_rows(log)) if isinstance(log, Rows) else log
+        if source.total_weight == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
-        if log.phi.shape[1] != experiment.phi.shape[1]:
+        if source.phi_columns != experiment.phi.shape[1]:
             raise UsageError("The log's phi and the experiment's phi must have the same number of columns.")
-        self.log = merge_duplicate_rows(log)
+        self.log: LogSource = source
         self.experiment = experiment
         self.limits = limits
         self._baseline_by_penalty: dict[float, Baseline] = {}
         self._pooled_by_min_penalty: dict[float, PooledRidge] = {}
+
+    @property
+    def log_rows(self) -> Rows:
+        """The log's rows, for a family that needs them."""
+        if self.log.rows is None:
+            raise UsageError(
+                "This family needs the rows of the log, which is too long for that; choose another family."
+            )
+        return self.log.rows
 
     @cached_property
     def experiment_ridge(self) -> ExperimentRidge:
@@ -46,11 +52,10 @@ class TrainingData:
         )
 
     def baseline(self, penalty: float) -> Baseline:
-        """f_obs: the clipped ridge on the log with this penalty, and its predictions on both sources."""
+        """f_obs: the clipped ridge on the log with this penalty, and its predictions on the experiment."""
         if penalty not in self._baseline_by_penalty:
-            linear = ridge(self.log.phi, self.log.require_outcome(), penalty, self.log.weight, self.limits)
-            on_log, on_experiment = clip(linear(self.log.phi)), clip(linear(self.experiment.phi))
-            self._baseline_by_penalty[penalty] = Baseline(linear, on_log, on_experiment)
+            linear = self.log.fit_ridge(penalty, self.limits)
+            self._baseline_by_penalty[penalty] = Baseline(linear, clip(linear(self.experiment.phi)))
         return self._baseline_by_penalty[penalty]
 
     def pooled_phi(self, min_penalty: float) -> PooledRidge:
@@ -58,9 +63,8 @@ class TrainingData:
         cached = self.cached_pooled_phi(min_penalty)
         if cached is not None:
             return cached
-        log, phi = self.log, self.experiment.phi
-        target = log.require_outcome()[:, None]
-        factored = factor(log.phi, target, log.normalized_weight, phi, min_penalty, self.limits)
+        phi = self.experiment.phi
+        factored = self.log.factor_outcome(phi, min_penalty, self.limits)
         self._pooled_by_min_penalty[min_penalty] = PooledRidge.from_log(factored, phi)
         return self._pooled_by_min_penalty[min_penalty]
 
@@ -72,11 +76,10 @@ class TrainingData:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """f_obs, the log's own reward, and its predictions on the rows of both sources."""
+    """f_obs, the log's own reward, and its predictions on the experiment."""
 
     linear: Linear
-    log: FloatArray  # (n_log,), clipped
-    experiment: FloatArray  # (n_exp,), clipped
+    experiment: FloatArray  # (n,), clipped
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,11 @@ def test_every_subset_has_the_weights_of_its_own_factorization(rank, noise):
     rng = np.random.default_rng(2)
     target, row_noise = rng.random(50), noise * (1 + rng.random(50))
     trains = [np.arange(50), np.arange(10, 50), rng.integers(50, size=50), np.array([3, 3, 7])]
-    expected = factored.solve_all(target, row_noise, trains)
-    weights = iterative.solve_all(target, row_noise, trains)
+    expected = factored.few.solve_all(target, row_noise, trains)
+    weights = iterative.few.solve_all(target, row_noise, trains)
     for one, other in zip(weights, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8 * np.abs(other).max())
-        np.testing.assert_allclose(iterative.predict(one), factored.predict(other), atol=1e-8)
+        np.testing.assert_allclose(iterative.few.predict(one), factored.few.predict(other), atol=1e-8)
         np.testing.assert_allclose(iterative.cross_weights(one), factored.cross_weights(other), atol=1e-7)
 
 
@@ -41,7 +41,9 @@ def test_iterations_that_do_not_converge_end_in_a_factorization(monkeypatch):
     monkeypatch.setattr(iterative_gaussian, "MAX_ITERATIONS", 2)
     target, noise = np.random.default_rng(6).random(50), np.full(50, 1e-4)
     trains = [np.arange(50), np.arange(10, 40)]
-    pairs = zip(iterative.solve_all(target, noise, trains), factored.solve_all(target, noise, trains), strict=True)
+    pairs = zip(
+        iterative.few.solve_all(target, noise, trains), factored.few.solve_all(target, noise, trains), strict=True
+    )
     for one, other in pairs:
         np.testing.assert_allclose(one, other, atol=1e-7 * np.abs(other).max())
 
@@ -51,6 +53,6 @@ def test_a_good_approximation_needs_few_products(monkeypatch):
     _, iterative = both(3, 5, 0.1)
     monkeypatch.setattr(iterative_gaussian, "MAX_ITERATIONS", 4)
     target, noise = np.random.default_rng(4).random(50), np.full(50, 0.1)
-    few_steps = iterative.solve_all(target, noise, [np.arange(50)])[0]
+    few_steps = iterative.few.solve_all(target, noise, [np.arange(50)])[0]
     monkeypatch.undo()
-    np.testing.assert_allclose(few_steps, iterative.solve_all(target, noise, [np.arange(50)])[0], atol=1e-8)
+    np.testing.assert_allclose(few_steps, iterative.few.solve_all(target, noise, [np.arange(50)])[0], atol=1e-8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
+from deconfound.reward.auto.experiment_weights import ExperimentWeights
 from deconfound.reward.auto.gaussian import ConditionedGaussian
 from deconfound.reward.auto.iterative_gaussian import IterativeGaussian
+from deconfound.reward.auto.long_log import PreparedLongAuto, fit_long_variance_components
 from deconfound.reward.auto.variance_components import (
     VarianceComponents,
     fit_variance_components,
@@ -20,7 +22,7 @@ from deconfound.reward.auto.variance_components import (
     subsample,
 )
 from deconfound.reward.base import FamilyDefaults
-from deconfound.reward.fit import RewardFit, clip
+from deconfound.reward.fit import RewardFit
 from deconfound.reward.training_data import TrainingData
 
 MAX_FACTORED_ROWS = 2_000  # of the experiment; with more, one factorization per fold and bootstrap refit takes minutes
@@ -55,9 +57,7 @@ class Auto(FamilyDefaults):
 
         Once on all rows, not per fold: eleven numbers, which depend on the log more than on any fold of the experiment.
         """
-        if self.variance_components is not None:
-            return self
-        return replace(self, variance_components=fit_variance_components(data))
+        return self if self.variance_components is not None else replace(self, variance_components=_fit_variances(data))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -66,12 +66,18 @@ class Auto(FamilyDefaults):
         return cls(None if variances is None else VarianceComponents(**variances))
 
     @classmethod
-    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedAuto:
+    def prepare(cls, data: TrainingData, candidates: Sequence[Self]) -> PreparedAuto | PreparedLongAuto:
         """Condition on the log once for all subsets of the experiment."""
-        variances = candidates[0].variance_components
-        return PreparedAuto.condition_on_log(
-            data, fit_variance_components(data) if variances is None else variances, cls.max_log_rows
-        )
+        variances = candidates[0].variance_components or _fit_variances(data)
+        if data.log.moments is not None:
+            return PreparedLongAuto.condition_on_log(data.log.moments, data.experiment, variances)
+        return PreparedAuto.condition_on_log(data, variances, cls.max_log_rows)
+
+
+def _fit_variances(data: TrainingData) -> VarianceComponents:
+    if data.log.moments is not None:
+        return fit_long_variance_components(data.log.moments, data.experiment)
+    return fit_variance_components(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +90,15 @@ class PreparedAuto:
     experiment: Rows
     prior_mean: float
     posterior: ConditionedGaussian | IterativeGaussian
-    solved: dict[bytes, FloatArray] = field(default_factory=dict, repr=False)  # weights by the bytes of the subset
+    weights: ExperimentWeights
 
     @classmethod
     def condition_on_log(
         cls, data: TrainingData, variances: VarianceComponents, max_log_rows: int | None
     ) -> PreparedAuto:
         """One factorization with as many rows as the log has distinct ones, at most ``max_log_rows``."""
-        scale, center = KernelScale.from_log(data.log), prior_mean(data)
-        log, experiment = subsample(data.log, max_log_rows), data.experiment
+        scale, center = KernelScale.from_log(data.log_rows), prior_mean(data)
+        log, experiment = subsample(data.log_rows, max_log_rows), data.experiment
         log_rows, experiment_rows = (KernelRows.from_rows(rows, scale) for rows in (log, experiment))
         observed = log_rows.covariance(log_rows, variances.reward + variances.bias)
         observed[np.diag_indices_from(observed)] += variances.noise / log.weight_or_ones
@@ -100,42 +106,31 @@ class PreparedAuto:
         few = experiment_rows.covariance(experiment_rows, variances.reward)
         kind = ConditionedGaussian if len(experiment) <= MAX_FACTORED_ROWS else IterativeGaussian
         posterior = kind.condition(observed, log.require_outcome() - center, between, few)
-        return cls(variances, scale, log, experiment, center, posterior)
+        weights = ExperimentWeights(posterior.few, experiment, center, variances.noise)
+        return cls(variances, scale, log, experiment, center, posterior, weights)
 
     def predict(self, candidate: Auto, train_subsets: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002
         """One small solve per subset."""
-        weights = self._experiment_weights(train_subsets)
-        return [clip(self.prior_mean + self.posterior.predict(weight)) for weight in weights]
+        return self.weights.predictions(train_subsets)
 
     def fit(self, candidate: Auto, train: IntArray) -> RewardFit:  # noqa: ARG002
         """The posterior mean as coefficients."""
-        (weights,) = self._experiment_weights([train])
+        (weights,) = self.weights.of([train])
         log_weights = self.posterior.observed_solution - self.posterior.cross_weights(weights)
         return self._reward(log_weights, weights, self.prior_mean)
 
     def attribution(self, replay: ReplayRows, bootstrap_rows: Sequence[IntArray]) -> Attribution:
         """Shares by source and view."""
-        everything = np.arange(len(self.experiment))
-        trains = (everything, *bootstrap_rows)
-        self._experiment_weights(trains)
+        trains = (np.arange(len(self.experiment)), *bootstrap_rows)
+        self.weights.of(trains)  # all subsets together
         fits = (self.split_by_source(train) for train in trains)
         return attribute(fits, replay, self.variance_components)
 
     def split_by_source(self, train: IntArray) -> tuple[RewardFit, RewardFit]:
         """Two rewards that add up to the fit less the prior mean: from the log's and from the experiment's outcomes."""
-        (weights,) = self._experiment_weights([train])
+        (weights,) = self.weights.of([train])
         from_log = self._reward(self.posterior.observed_solution, np.zeros_like(weights), 0.0)
         return from_log, self._reward(-self.posterior.cross_weights(weights), weights, 0.0)
-
-    def _experiment_weights(self, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """The weights of each subset; those of subsets that were asked for before are not computed again."""
-        new = [train for train in trains if train.tobytes() not in self.solved]
-        if new:
-            noise = self.variance_components.noise / self.experiment.weight_or_ones
-            residual = self.experiment.require_outcome() - self.prior_mean
-            weights = self.posterior.solve_all(residual, noise, new)
-            self.solved.update(zip((train.tobytes() for train in new), weights, strict=True))
-        return [self.solved[train.tobytes()] for train in trains]
 
     def _reward(self, log_weights: FloatArray, experiment_weights: FloatArray, center: float) -> RewardFit:
         """The reward's components times the weights of the rows that they were observed on."""

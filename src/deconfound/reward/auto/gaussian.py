@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -11,9 +12,50 @@ from scipy import linalg
 from deconfound.design import FloatArray, IntArray
 
 
+class ConditionalRows(Protocol):
+    """The distribution of m rows given the log, to be conditioned on the outcomes of any subsets of them."""
+
+    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """Weights (m,) of the rows after observing ``target[train]``, for each subset; zero for rows not in it.
+
+        ``noise`` (m,) is the noise variance of each target. A row drawn twice counts as two observations.
+        """
+        ...
+
+    def predict(self, weights: FloatArray) -> FloatArray:
+        """Posterior mean (m,) of the rows, without noise."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FactoredRows:
+    """``ConditionalRows`` by one factorization per subset."""
+
+    mean: FloatArray  # (m,)
+    covariance: FloatArray  # (m, m)
+
+    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """Subset by subset."""
+        return [self.solve(target, noise, train) for train in trains]
+
+    def solve(self, target: FloatArray, noise: FloatArray, train: IntArray) -> FloatArray:
+        """Weights (m,) of one subset."""
+        rows, count = np.unique(train, return_counts=True)
+        system = self.covariance[np.ix_(rows, rows)]
+        system[np.diag_indices_from(system)] += noise[rows] / count
+        weights = np.zeros(len(self.mean))
+        residual = target[rows] - self.mean[rows]
+        weights[rows] = linalg.solve(system, residual, assume_a="pos", check_finite=False)
+        return weights
+
+    def predict(self, weights: FloatArray) -> FloatArray:
+        """One product."""
+        return np.asarray(self.mean + self.covariance @ weights)
+
+
 @dataclass(frozen=True, slots=True)
 class ConditionedGaussian:
-    """The distribution of a few rows given the outcomes of n observed rows.
+    """A few rows given the outcomes of n observed rows.
 
     The observed rows have prior covariance A (noise included) and covariance B with the m few; the few have prior
     covariance E without noise. Later fits need of the observed rows only A^-1 y and A^-1 B.
@@ -21,8 +63,7 @@ class ConditionedGaussian:
 
     observed_solution: FloatArray  # (n,) A^-1 y
     cross_solution: FloatArray  # (n, m) A^-1 B
-    conditional_mean: FloatArray  # (m,) B'A^-1 y
-    covariance: FloatArray  # (m, m) E - B'A^-1 B
+    few: FactoredRows  # mean B'A^-1 y, covariance E - B'A^-1 B
 
     @classmethod
     def condition(
@@ -33,29 +74,8 @@ class ConditionedGaussian:
         solved = linalg.cho_solve(triangle, np.column_stack([target, between]), check_finite=False)
         observed_solution, cross_solution = solved[:, 0], solved[:, 1:]
         covariance = few - between.T @ cross_solution
-        conditional_mean = between.T @ observed_solution
-        return cls(observed_solution, cross_solution, conditional_mean, (covariance + covariance.T) / 2.0)
-
-    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """``solve`` for each of several subsets."""
-        return [self.solve(target, noise, train) for train in trains]
-
-    def solve(self, target: FloatArray, noise: FloatArray, train: IntArray) -> FloatArray:
-        """Weights (m,) of the few rows after observing ``target[train]``; zero for rows not in ``train``.
-
-        ``noise`` (m,) is the noise variance of each target. A row drawn twice counts as two observations.
-        """
-        rows, count = np.unique(train, return_counts=True)
-        system = self.covariance[np.ix_(rows, rows)]
-        system[np.diag_indices_from(system)] += noise[rows] / count
-        weights = np.zeros(len(self.conditional_mean))
-        residual = target[rows] - self.conditional_mean[rows]
-        weights[rows] = linalg.solve(system, residual, assume_a="pos", check_finite=False)
-        return weights
-
-    def predict(self, weights: FloatArray) -> FloatArray:
-        """Posterior mean (m,) of the few rows, without noise."""
-        return np.asarray(self.conditional_mean + self.covariance @ weights)
+        conditional = FactoredRows(between.T @ observed_solution, (covariance + covariance.T) / 2.0)
+        return cls(observed_solution, cross_solution, conditional)
 
     def cross_weights(self, weights: FloatArray) -> FloatArray:
         """A^-1 B times weights (m,): what ``weights`` of the few take from those of the observed rows."""

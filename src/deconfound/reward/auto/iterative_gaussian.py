@@ -4,14 +4,14 @@ With S the diagonal of sqrt(count / noise) and K the covariance of the rows give
 
     weights = S z,    (I + S K S) z = S residual
 
-K is only ever multiplied with, as E - B'A^-1 B. A factor of rank ``RANK`` of K, by Nystrom's method, makes a few
+K is only ever multiplied with. A factor of rank ``RANK`` of K, by Nystrom's method, makes a few
 products enough. Subsets that are known together share the products. Where the iterations do not converge, the systems
 are factored after all: an unfinished solution would be a wrong number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,59 +27,35 @@ MAX_ITERATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class IterativeGaussian:
-    """The distribution of m rows given the outcomes of n observed rows, as ``ConditionedGaussian`` with fewer entries.
+class IterativeRows:
+    """``ConditionalRows`` by conjugate gradients, all subsets with the same products."""
 
-    The observed rows have prior covariance A (noise included) and covariance B with the m; those have prior covariance
-    E without noise.
-    """
-
-    triangle: FloatArray  # (n, n) Cholesky factor of A, lower
-    between: FloatArray  # (n, m) B
-    few: FloatArray  # (m, m) E
+    mean: FloatArray  # (m,)
+    product: Callable[[FloatArray], FloatArray]  # K times columns (m, c)
     factor: FloatArray  # (m, r) F with F F' close to K
-    observed_solution: FloatArray  # (n,) A^-1 y
-    conditional_mean: FloatArray  # (m,) B'A^-1 y
 
     @classmethod
-    def condition(
-        cls, observed: FloatArray, target: FloatArray, between: FloatArray, few: FloatArray
-    ) -> IterativeGaussian:
-        """One Cholesky factorization of A = ``observed`` (n, n), which is overwritten; B = ``between``, E = ``few``."""
-        triangle, _ = linalg.cho_factor(observed.T, lower=True, overwrite_a=True, check_finite=False)
-        solution = linalg.cho_solve((triangle, True), target, check_finite=False)
-        empty = np.zeros((len(few), 0))
-        plain = cls(triangle, between, few, empty, solution, between.T @ solution)
-        return cls(triangle, between, few, plain._approximate(), solution, plain.conditional_mean)
-
-    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
-        """Weights (m,) of the rows after observing ``target[train]``, for each subset; see ``ConditionedGaussian``."""
-        counts = np.stack([np.bincount(train, minlength=len(target)) for train in trains], axis=1)
-        scale = np.sqrt(counts / noise[:, None])  # (m, subsets)
-        right = scale * (target - self.conditional_mean)[:, None]
-        return list((scale * self._conjugate_gradients(scale, right)).T)
-
-    def predict(self, weights: FloatArray) -> FloatArray:
-        """Posterior mean (m,) of the rows, without noise."""
-        return np.asarray(self.conditional_mean + self._product(weights))
-
-    def cross_weights(self, weights: FloatArray) -> FloatArray:
-        """A^-1 B times weights (m,)."""
-        return np.asarray(linalg.cho_solve((self.triangle, True), self.between @ weights, check_finite=False))
-
-    def _product(self, columns: FloatArray) -> FloatArray:
-        """K times columns."""
-        return np.asarray(self.few @ columns - self.between.T @ self.cross_weights(columns))
-
-    def _approximate(self) -> FloatArray:
-        rows = len(self.few)
+    def approximate(cls, mean: FloatArray, product: Callable[[FloatArray], FloatArray], scale: float) -> IterativeRows:
+        """Approximate K by ``RANK`` products; ``scale`` is at least its trace."""
+        rows = len(mean)
         test = np.random.default_rng(SEED).standard_normal((rows, min(RANK, rows)))
         test = linalg.qr(test, mode="economic", check_finite=False)[0]
-        shifted = self._product(test) + SHIFT_RTOL * max(float(np.trace(self.few)), 1.0) * test
+        shifted = product(test) + SHIFT_RTOL * max(scale, 1.0) * test
         core = test.T @ shifted
         values, vectors = linalg.eigh((core + core.T) / 2.0, check_finite=False)
         usable = values > SHIFT_RTOL * values[-1]
-        return np.asarray(shifted @ (vectors[:, usable] / np.sqrt(values[usable])))
+        return cls(mean, product, np.asarray(shifted @ (vectors[:, usable] / np.sqrt(values[usable]))))
+
+    def solve_all(self, target: FloatArray, noise: FloatArray, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """All subsets together."""
+        counts = np.stack([np.bincount(train, minlength=len(target)) for train in trains], axis=1)
+        scale = np.sqrt(counts / noise[:, None])  # (m, subsets)
+        right = scale * (target - self.mean)[:, None]
+        return list((scale * self._conjugate_gradients(scale, right)).T)
+
+    def predict(self, weights: FloatArray) -> FloatArray:
+        """One product."""
+        return np.asarray(self.mean + self.product(weights[:, None])[:, 0])
 
     def _conjugate_gradients(self, scale: FloatArray, right: FloatArray) -> FloatArray:
         """Solve (I + S_c K S_c) z_c = right_c for every column c, all with the same products."""
@@ -97,7 +73,7 @@ class IterativeGaussian:
             active = np.linalg.norm(residual, axis=0) > limit
             if not active.any():
                 break
-            product = direction + scale * self._product(scale * direction)
+            product = direction + scale * self.product(scale * direction)
             curvature = (direction * product).sum(axis=0)
             step = np.where(active, energy / np.where(active, curvature, 1.0), 0.0)
             solution += step * direction
@@ -111,13 +87,46 @@ class IterativeGaussian:
 
     def _solve_exactly(self, scale: FloatArray, right: FloatArray) -> FloatArray:
         """The same by factorization, for the rare systems that the iterations do not solve; slow."""
-        covariance = self._product(np.eye(len(self.few)))
+        covariance = self.product(np.eye(len(self.mean)))
         columns = []
         for root, column in zip(scale.T, right.T, strict=True):
             system = root[:, None] * (covariance + covariance.T) / 2.0 * root
             system[np.diag_indices_from(system)] += 1.0
             columns.append(linalg.solve(system, column, assume_a="pos", check_finite=False))
         return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class IterativeGaussian:
+    """m rows given the outcomes of n observed rows, as ``ConditionedGaussian`` with fewer entries.
+
+    The observed rows have prior covariance A (noise included) and covariance B with the m; those have prior covariance
+    E without noise.
+    """
+
+    triangle: FloatArray  # (n, n) Cholesky factor of A, lower
+    between: FloatArray  # (n, m) B
+    observed_solution: FloatArray  # (n,) A^-1 y
+    few: IterativeRows
+
+    @classmethod
+    def condition(
+        cls, observed: FloatArray, target: FloatArray, between: FloatArray, few: FloatArray
+    ) -> IterativeGaussian:
+        """One Cholesky factorization of A = ``observed`` (n, n), which is overwritten; B = ``between``, E = ``few``."""
+        triangle, _ = linalg.cho_factor(observed.T, lower=True, overwrite_a=True, check_finite=False)
+        solution = linalg.cho_solve((triangle, True), target, check_finite=False)
+
+        def product(columns: FloatArray) -> FloatArray:
+            through_log = linalg.cho_solve((triangle, True), between @ columns, check_finite=False)
+            return np.asarray(few @ columns - between.T @ through_log)
+
+        rows = IterativeRows.approximate(between.T @ solution, product, float(np.trace(few)))
+        return cls(triangle, between, solution, rows)
+
+    def cross_weights(self, weights: FloatArray) -> FloatArray:
+        """A^-1 B times weights (m,)."""
+        return np.asarray(linalg.cho_solve((self.triangle, True), self.between @ weights, check_finite=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import linalg, optimize
@@ -43,15 +43,28 @@ def log_likelihood(
 def maximize_marginal_likelihood(
     kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, prior_log_sd: float
 ) -> FloatArray:
-    """Variances (m,) that maximise the likelihood times a log-normal prior around ``start``.
+    """Variances (m,) of the kernels by ``maximize_posterior_density``."""
+    return maximize_posterior_density(
+        lambda log_variances: log_likelihood(log_variances, kernels, target), start, prior_log_sd, len(target)
+    )
 
-    ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data contain no
-    information stays at its start.
+
+def maximize_posterior_density(
+    log_likelihood: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    prior_log_sd: float,
+    rows: float,
+) -> FloatArray:
+    """Variances (m,) that maximise a likelihood times a log-normal prior around ``start``.
+
+    ``log_likelihood`` takes log(variances) and returns its value and gradient; ``rows`` is the number of outcomes
+    behind it. ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data
+    contain no information stays at its start.
     """
     origin = np.log(start)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
-        likelihood, gradient = log_likelihood(origin + step, kernels, target)
+        likelihood, gradient = log_likelihood(origin + step)
         prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):
             return FAILED_OBJECTIVE + prior, step / prior_log_sd**2
@@ -63,6 +76,6 @@ def maximize_marginal_likelihood(
         jac=True,
         method="L-BFGS-B",
         bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),
-        options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(len(target), 1)},
+        options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(rows, 1)},
     )
     return np.asarray(np.exp(origin + optimum.x))

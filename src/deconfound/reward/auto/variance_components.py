@@ -86,17 +86,16 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
 
     Components that these sources cannot have, such as proxies where psi is missing, get variance zero.
     """
-    log, experiment = subsample(data.log, ROWS_PER_SOURCE), subsample(data.experiment, ROWS_PER_SOURCE)
+    log, experiment = subsample(data.log_rows, ROWS_PER_SOURCE), subsample(data.experiment, ROWS_PER_SOURCE)
     both = _stack_sources(log, experiment)
-    rows = KernelRows.from_rows(both, KernelScale.from_log(data.log))
+    rows = KernelRows.from_rows(both, KernelScale.from_log(data.log_rows))
     reward_kernels = rows.kernels(rows)
     from_log = np.arange(len(both)) < len(log)
     both_from_log = np.outer(from_log, from_log).astype(np.float64)
     bias_kernels = (kernel * both_from_log for kernel in reward_kernels)
     kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones)]
     target = both.require_outcome() - prior_mean(data)
-    outcome_variance = max(float(target.var()), MIN_VARIANCE)
-    start = outcome_variance * np.array([*_prior_shares(PRIOR_REWARD_SHARE), *_prior_shares(PRIOR_BIAS_SHARE), 1.0])
+    start = prior_variances(float(target.var()))
     present = _identifiable(data)
     used = [kernel for kernel, is_present in zip(kernels, present, strict=True) if is_present]
     variances = np.zeros(len(start))
@@ -105,13 +104,19 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
     return VarianceComponents.from_array(variances)
 
 
+def prior_variances(outcome_variance: float) -> FloatArray:
+    """Prior medians of all variances (11,), at which the search starts."""
+    shares = np.array([*_prior_shares(PRIOR_REWARD_SHARE), *_prior_shares(PRIOR_BIAS_SHARE), 1.0])
+    return max(outcome_variance, MIN_VARIANCE) * shares
+
+
 def _prior_shares(share: float) -> tuple[float, ...]:
     return share, share, share, PRIOR_BY_CONTEXT_SHARE, share
 
 
 def prior_mean(data: TrainingData) -> float:
     """The mean around which all components vary: that of the log's outcomes."""
-    return float(data.log.normalized_weight @ data.log.require_outcome())
+    return float(data.log_rows.normalized_weight @ data.log_rows.require_outcome())
 
 
 def subsample(rows: Rows, max_rows: int | None) -> Rows:
@@ -126,10 +131,15 @@ def _identifiable(data: TrainingData) -> NDArray[np.bool_]:
 
     Without text and labels, the proxies are the columns of phi again, and have no component of their own.
     """
-    log, experiment = data.log, data.experiment
+    log, experiment = data.log_rows, data.experiment
     psi = log.psi is not None and log.psi.shape[1] > 0 and not _is_multiple(log.psi, log)
     modifiers = log.modifiers is not None and experiment.modifiers is not None
     log_model, model = log.model is not None, experiment.model is not None
+    return present_components(psi=psi, model=model, log_model=log_model, modifiers=modifiers)
+
+
+def present_components(*, psi: bool, model: bool, log_model: bool, modifiers: bool) -> NDArray[np.bool_]:
+    """Which of the eleven variances can be estimated, by what the sources have; text and intercept always can."""
     reward = (True, psi, model, model and modifiers, True)
     bias = (True, psi, log_model, log_model and modifiers, True)
     return np.array([*reward, *bias, True])
