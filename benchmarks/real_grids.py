@@ -34,6 +34,7 @@ from benchmarks.real_grids_studies import (
     GridStudy,
     Measures,
     absent_source,
+    context_measures,
     covered,
     regrets,
     study_folder,
@@ -90,6 +91,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("width of values", "width_values"),
         Column("width of experiment", "width_experiment"),
     ),
+    "Intervals and verdicts of single new contexts, in percent": (
+        Column("q", "covered_q", percent=True),
+        Column("margins", "covered_margin", percent=True),
+        Column("clear contexts", "clear", percent=True),
+        Column("clear and wrong", "clear_wrong", percent=True),
+    ),
     "Regret against the best model of each new context": (
         *(Column(heading, f"regret_{name}") for name, heading in CHOICES.items()),
         Column("best single", "regret_best_single"),
@@ -143,17 +150,18 @@ def evaluate(study: GridStudy, rows_per_model: int, extra_contexts: bool) -> Mea
     except dc.DeconfoundError as error:
         print(f"refused: {error}", file=sys.stderr, flush=True)
         return {"refused": 1.0, "seconds": time.process_time() - start}
-    recommended = {one.context_id: one.model for one in result.recommend(study.fresh)}
+    recommended = {one.context_id: one for one in result.recommend(study.fresh)}
     seconds = time.process_time() - start
     order = [result.models.index(name) for name in study.models]
     values = {name: getattr(result, name) for name in SOURCES}
     chosen = {name: [one.ranking()[0]] * len(study.fresh_ids) for name, one in values.items()}
-    chosen["recommended"] = [recommended[name] for name in study.fresh_ids]
+    chosen["recommended"] = [recommended[name].model for name in study.fresh_ids]
     measures: Measures = {"refused": 0.0, "seconds": seconds}
     for name, one in values.items():
         measures |= value_measures(name, one.estimate[order], one.interval(LEVEL)[order], study.value)
     simultaneous = result.values.interval(LEVEL, simultaneous=True)[order]
-    return measures | {"simultaneous": min(covered(simultaneous, study.value))} | regrets(study, chosen)
+    measures |= {"simultaneous": min(covered(simultaneous, study.value))} | regrets(study, chosen)
+    return measures | context_measures(study, recommended)
 
 
 def jackknife(statistic: Callable[..., float], *tables: FloatArray) -> tuple[float, float]:

@@ -234,6 +234,33 @@ def value_measures(name: str, estimate: FloatArray, interval: FloatArray, truth:
     }
 
 
+def context_measures(study: GridStudy, recommended: Mapping[str, Any]) -> Measures:
+    """Recommendations on the fresh contexts: coverage of the intervals of q and of margins, and clear verdicts.
+
+    ``recommended`` has a ``Recommendation`` by context. A tie for the best is no reason for a clear verdict.
+    """
+    code, row = {name: at for at, name in enumerate(study.models)}, np.arange(len(study.fresh_ids))
+    rows = [recommended[name] for name in study.fresh_ids]
+    own, other = (np.array([code[name] for name in names]) for names in _pairs(rows))
+    rivals = study.fresh_q.copy()
+    rivals[row, own] = -np.inf
+    q, rival = study.fresh_q[row, own], study.fresh_q[row, other]
+    clear = np.array([one.verdict == "clear" for one in rows])
+    return {
+        "covered_q": float(np.mean(covered(np.array([(one.low, one.high) for one in rows]), q))),
+        "covered_margin": float(
+            np.mean(covered(np.array([(one.margin_low, one.margin_high) for one in rows]), q - rival))
+        ),
+        "clear": float(clear.mean()),
+        "clear_wrong": float((clear & (q <= rivals.max(axis=1))).mean()),
+    }
+
+
+def _pairs(rows: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """The recommended models and their runners-up."""
+    return [one.model for one in rows], [one.runner_up for one in rows]
+
+
 def regrets(study: GridStudy, chosen: Mapping[str, Sequence[str]]) -> Measures:
     """Mean loss on the fresh contexts against the best model of each, and against the model with the highest value."""
     code = {name: at for at, name in enumerate(study.models)}

@@ -150,17 +150,18 @@ def regret_measures(study: SimulatedStudy, result: Answer) -> Measures:
     """Mean over replayed contexts of the best true q minus that of the chosen model."""
     names = result.decisions.context
     q, columns = np.array([study.q[name] for name in names]), replayed_columns(study, names)
+    learner = fit_t_learner(study.rows.columns, study.model, study.outcome, len(study.models))
     singles = {
-        "headline": result.first,
-        "direct": argmax_without_nan(result.direct_estimate),
-        "experiment": argmax_without_nan(experiment_means(study)),
+        "headline": [result.first],
+        "direct": largest(result.direct_estimate),
+        "experiment": largest(experiment_means(study)),
     }
-    choices = {name: np.full(len(q), model) for name, model in singles.items()}
-    choices["recommended"] = result.decisions.model
-    choices["t_learner"] = fit_t_learner(study.rows.columns, study.model, study.outcome, len(study.models)).best(
-        columns
-    )
-    return {f"regret_{name}": mean_regret(q, chosen) for name, chosen in choices.items()}
+    per_context = {"recommended": result.decisions.model, "t_learner": learner.best(columns)}
+    regret_of = [mean_regret(q, np.full(len(q), model)) for model in range(len(study.models))]
+    return {
+        **{f"regret_{name}": float(np.mean([regret_of[model] for model in tied])) for name, tied in singles.items()},
+        **{f"regret_{name}": mean_regret(q, chosen) for name, chosen in per_context.items()},
+    }
 
 
 def replayed_columns(study: SimulatedStudy, contexts: list[str]) -> FloatArray:
@@ -205,8 +206,9 @@ def covers_number(interval: tuple[float, float] | None, truth: float) -> float |
     return None if interval is None else float(interval[0] - TIE_ATOL <= truth <= interval[1] + TIE_ATOL)
 
 
-def argmax_without_nan(numbers: FloatArray) -> int:
-    return int(np.argmax(np.where(np.isnan(numbers), -np.inf, numbers)))
+def largest(numbers: FloatArray) -> list[int]:
+    """All places of the largest number: models are listed best first, so the first of a tie would be no fair choice."""
+    return np.flatnonzero(numbers >= np.nanmax(numbers)).tolist()
 
 
 def mean_or_none(numbers: FloatArray) -> float | None:

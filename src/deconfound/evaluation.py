@@ -13,6 +13,7 @@ from deconfound.data.encode import encode
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
 from deconfound.decide.recommendation import Policy
+from deconfound.decide.recurring_contexts import RatedRows
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.diagnose.checks import CheckReport, run_checks
@@ -214,6 +215,7 @@ class PreparedStudy:
             replay=self.arrays.replay.rows(share),
             reward=fitted.final.reward,
             rows=self._training.at(share).experiment,
+            rated=[_rated_rows(table, self.study) for table in (self.study.log, self.study.experiment)],
             context_weight=context_weight,
             noise_group=rows.cluster if has_clusters else None,
         )
@@ -264,6 +266,16 @@ def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
 
 def _model_codes(table: Table, study: Study) -> IntArray:
     return encode(table.arrow["model"], (*study.models, *study.uncompared_models))[1]
+
+
+def _rated_rows(table: Table, study: Study) -> RatedRows:
+    """The outcomes of compared models in one table."""
+    model = encode(table.arrow["model"], study.models)[1]
+    rows = np.flatnonzero(model >= 0)
+    names = [name for name in ("context_id", "cluster") if name in table.arrow.column_names]
+    context, *cluster = (encode(table.arrow[name], None)[1][rows] for name in names)
+    outcome = table.arrow["outcome"].to_numpy()[rows]
+    return RatedRows(context, model[rows], outcome, cluster[0] if cluster else None)
 
 
 def _rows_per_model(table: Table, study: Study) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ def test_it_is_zero_where_one_model_leads_on_every_context():
 
 
 def test_differences_that_the_reward_does_not_predict_can_be_gained_too():
-    hidden = replace(EXACT, slope=0.0, context_variance=ContextVariance(0.04, 0.0, 0.0))
+    hidden = replace(EXACT, slope=0.0, context_variance=ContextVariance.equal(3, 0.04, 0.0, common=0.0))
     bound = achievable_gain_bound(Q, np.zeros((3, 3)), hidden, NO_COST, 0.95)
     draws = EXACT.value + 0.2 * np.random.default_rng(1).normal(size=(100_000, 3))
     true_gain = draws.max(axis=1).mean() - 0.6

@@ -63,7 +63,7 @@ def test_the_slope_is_that_of_weighted_least_squares_with_clustered_errors():
     shrunken = max(coef[-1] * (1 - (2 * error) ** 2 / coef[-1] ** 2), 0.0)
     assert (calibration.slope, calibration.slope_standard_error) == pytest.approx((shrunken, error))
     assert calibration.common_slope == pytest.approx(np.clip(coef[-2], 0, 1))
-    expected = ContextVariance.from_residuals(residual, t.model, Rows(t.q))
+    expected = ContextVariance.from_residuals(residual, t.model, 3, Rows(t.q))
     assert calibration.context_variance.by_model == pytest.approx(expected.by_model)
     assert calibration.df == pytest.approx(np.full(3, min(20, len(clusters) - 5)))
     assert calibration.mean_q == pytest.approx(Q.mean(axis=0))

@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate
 
 from deconfound.decide.context_variance import MAX_ROWS, PRIOR_SHARE, ContextVariance, _posterior, _similarity
+from deconfound.decide.recurring_contexts import PairVariances
 from deconfound.design import FloatArray, IntArray, Rows
 
 
@@ -24,7 +25,7 @@ def residuals(
 def test_products_of_residuals_are_regressed_on_similarity_as_in_a_loop():
     residual, model, x = residuals(0, by_model=1.0, common=0.5, rows=40)
     group = np.arange(40) // 2
-    kernel, rows, target = _similarity(Rows(x), np.ones((40, 40), dtype=np.bool_)), [], []
+    kernel, rows, target = _similarity(Rows(x)), [], []
     for i in range(40):
         for j in range(i):
             if group[i] != group[j]:
@@ -34,10 +35,11 @@ def test_products_of_residuals_are_regressed_on_similarity_as_in_a_loop():
     common, by_model = np.linalg.lstsq(design, np.array(target), rcond=None)[0]
     scale = np.mean(residual**2)
     error = scale * np.sqrt(np.diag(np.linalg.inv(design.T @ design)))
-    fitted = ContextVariance.from_residuals(residual, model, Rows(x), group)
+    fitted = ContextVariance.from_residuals(residual, model, 3, Rows(x), group)
     floor = PRIOR_SHARE * scale
-    assert fitted.by_model == pytest.approx(max(_posterior(by_model, error[1], scale)[0], floor))
-    assert fitted.common == pytest.approx(max(_posterior(common, error[0], scale)[0], floor))
+    assert fitted.by_model == pytest.approx([max(_posterior(by_model, error[1], scale, PRIOR_SHARE)[0], floor)] * 3)
+    assert fitted.common == pytest.approx(max(_posterior(common, error[0], scale, PRIOR_SHARE)[0], floor))
+    assert not fitted.estimated
 
 
 @pytest.mark.parametrize(("estimate", "error"), [(0.3, 0.1), (-0.2, 0.1), (0.0, 5.0), (-0.5, 0.1)])
@@ -47,7 +49,7 @@ def test_the_posterior_of_a_variance_equals_quadrature(estimate, error):
 
     offset = 0.5 * (estimate / error) ** 2 if estimate < 0 else 0.0
     total, first, second = (integrate.quad(density, 0, 2.0, args=(p,), points=[0.01, 0.1, 0.3])[0] for p in range(3))
-    mean, sd = _posterior(estimate, error, 2.0)
+    mean, sd = _posterior(estimate, error, 2.0, PRIOR_SHARE)
     assert mean == pytest.approx(first / total, rel=1e-3)
     assert sd == pytest.approx(np.sqrt(second / total - (first / total) ** 2), rel=1e-2)
 
@@ -56,50 +58,43 @@ def test_a_planted_variance_between_contexts_is_found():
     """Over 40 studies the mean has a standard error of 12 %; the prior pulls it down by a few per cent."""
     for planted in ((1.0, 0.0), (0.5, 0.5)):
         studies = (residuals(seed, *planted) for seed in range(40))
-        fits = [ContextVariance.from_residuals(residual, model, Rows(x)) for residual, model, x in studies]
-        assert np.mean([fit.by_model for fit in fits]) == pytest.approx(planted[0], rel=0.3)
+        fits = [ContextVariance.from_residuals(residual, model, 3, Rows(x)) for residual, model, x in studies]
+        assert np.mean([fit.by_model[0] for fit in fits]) == pytest.approx(planted[0], rel=0.3)
 
 
 def test_contexts_that_share_nothing_leave_a_tenth_of_the_residual_variance():
     rng = np.random.default_rng(3)
     residual, model = rng.normal(size=60), rng.integers(0, 3, 60)
-    fit = ContextVariance.from_residuals(residual, model, Rows(np.eye(60)))
-    assert fit.by_model == pytest.approx(0.1 * np.mean(residual**2), rel=0.2)
+    fit = ContextVariance.from_residuals(residual, model, 3, Rows(np.eye(60)))
+    assert fit.by_model == pytest.approx(np.full(3, 0.1 * np.mean(residual**2)), rel=0.2)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 3])
 def test_too_few_pairs_leave_the_prior(rows):
     residual, model, x = residuals(1, 1.0, rows=rows)
-    fit = ContextVariance.from_residuals(residual, model, Rows(x))
+    fit = ContextVariance.from_residuals(residual, model, 3, Rows(x))
     expected = PRIOR_SHARE * np.mean(residual**2) if rows else 0.0
-    assert (fit.by_model, fit.common) == pytest.approx((expected, expected))
+    assert (*fit.by_model, fit.common) == pytest.approx((expected,) * 4)
 
 
 def test_constant_features_and_residuals_are_accepted():
     model = np.arange(50) % 3
-    flat = ContextVariance.from_residuals(np.random.default_rng(0).normal(size=50), model, Rows(np.ones((50, 2))))
-    assert flat.by_model > 0
-    assert ContextVariance.from_residuals(np.zeros(50), model, Rows(np.ones((50, 2)))) == ContextVariance.zero()
+    flat = ContextVariance.from_residuals(np.random.default_rng(0).normal(size=50), model, 3, Rows(np.ones((50, 2))))
+    assert (flat.by_model > 0).all()
+    still = ContextVariance.from_residuals(np.zeros(50), model, 3, Rows(np.ones((50, 2))))
+    assert (still.common, *still.by_model, *still.by_model_sd) == (0.0,) * 7
 
 
-def test_recurring_contexts_show_differences_that_no_feature_shows():
-    """40 contexts with ten rows each; the planted variances are one, in a residual variance of three.
-
-    One study's estimates have a standard deviation of about 0.3, the mean of twenty 0.07; the prior pulls down by a few
-    per cent. The features say nothing, and without the contexts only the prior would be left.
-    """
-    fits, unknown = [], []
-    for seed in range(20):
-        rng = np.random.default_rng([5, seed])
-        context, model, x = np.arange(400) % 40, rng.integers(0, 3, 400), rng.normal(size=(400, 2))
-        residual = rng.normal(size=40)[context] + rng.normal(size=(40, 3))[context, model] + rng.normal(size=400)
-        fits.append(ContextVariance.from_residuals(residual, model, Rows(x, context=context)))
-        unknown.append(ContextVariance.from_residuals(residual, model, Rows(x)))
-    assert np.mean([fit.common for fit in fits]) == pytest.approx(1.0, abs=0.25)
-    assert np.mean([fit.by_model for fit in fits]) == pytest.approx(1.0, abs=0.25)
-    assert max(fit.common for fit in unknown) < 0.4
+def test_what_the_reward_predicts_is_no_longer_unpredicted():
+    """A flat prior and small standard errors leave the estimates, less what is explained; never a negative variance."""
+    pairs = PairVariances(np.array([0.5, 0.3, 0.1]), np.full(3, 1e-3), 0.4, 1e-3, outcome_variance=1.0)
+    rest = ContextVariance.from_recurring(pairs, explained_by_model=0.2, explained_common=0.1)
+    assert rest.by_model == pytest.approx([0.3, 0.1, 0.0], abs=2e-3)
+    assert rest.common == pytest.approx(0.3, abs=2e-3)
+    assert (rest.by_model > 0).all()
+    assert rest.estimated
 
 
 def test_a_long_experiment_is_sampled():
     residual, model, x = residuals(2, 1.0, rows=MAX_ROWS + 500)
-    assert ContextVariance.from_residuals(residual, model, Rows(x)).by_model > 0.3
+    assert ContextVariance.from_residuals(residual, model, 3, Rows(x)).by_model[0] > 0.3

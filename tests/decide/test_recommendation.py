@@ -39,7 +39,7 @@ def calibration(
         slope_standard_error=slope_error,
         common_slope=0.25,
         draw_variance=np.full(3, draw_variance),
-        context_variance=ContextVariance(by_model, 0.003, 0.0),
+        context_variance=ContextVariance.equal(3, by_model, 0.0, common=0.003),
         df=np.full(3, np.inf),
     )
 

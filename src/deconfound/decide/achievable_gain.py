@@ -33,7 +33,7 @@ def achievable_gain_bound(
     for draw in range(DRAWS):
         value = calibration.value - cost + root @ rng.standard_normal(len(cost))
         slope = np.clip(calibration.slope + calibration.slope_standard_error * rng.standard_normal(), 0.0, 1.0)
-        sd = np.sqrt(max(unpredicted.by_model + unpredicted.by_model_sd * rng.standard_normal(), 0.0))
+        sd = np.sqrt(np.maximum(unpredicted.by_model + unpredicted.by_model_sd * rng.standard_normal(), 0.0))
         by_context = value + slope * deviation + sd * rng.standard_normal(deviation.shape)
         gains[draw] = by_context.max(axis=1).mean() - by_context.mean(axis=0).max()
     return float(np.quantile(gains, level, method="higher"))

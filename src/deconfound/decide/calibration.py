@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from deconfound.decide.context_variance import ContextVariance
+from deconfound.decide.recurring_contexts import PairVariances, RatedRows
 from deconfound.design import FloatArray, Fold, IntArray, ReplayRows, Rows
 from deconfound.reward import RewardFit
 from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
@@ -42,7 +43,7 @@ class Calibration:
     def identity(cls, count: int) -> Self:
         """Identity calibration (slope 1), without any error. Overconfident; used only where none was fitted."""
         zeros = np.zeros(count)
-        return cls(zeros, zeros, 1.0, 0.0, 1.0, zeros, ContextVariance.zero(), np.full(count, np.inf))
+        return cls(zeros, zeros, 1.0, 0.0, 1.0, zeros, ContextVariance.zero(count), np.full(count, np.inf))
 
     def calibrate(self, q: FloatArray) -> FloatArray:
         """Calibrated q (n, k)."""
@@ -58,6 +59,7 @@ def fit_calibration(
     replay: ReplayRows,
     reward: RewardFit,
     rows: Rows,
+    rated: Sequence[RatedRows] = (),
     context_weight: FloatArray | None = None,
     noise_group: IntArray | None = None,
 ) -> Calibration:
@@ -65,16 +67,24 @@ def fit_calibration(
 
     The average of q over replay draws does not include the row's own output, so a reward that follows random
     differences between outputs has a small slope, as it should. ``values`` are the values over the replayed contexts,
-    weighted by ``context_weight`` (contexts,); the slopes do not depend on weights. ``rows`` are the features of the
-    experiment's rows, and ``noise_group`` (n,) is as in ``ContextVariance.from_residuals``.
+    weighted by ``context_weight`` (contexts,); the slopes do not depend on weights. ``rated`` are the outcomes of log
+    and experiment, in which contexts may recur. Where too few do, ``rows``, the features of the experiment's rows, show
+    which contexts are similar; ``noise_group`` (n,) is as in ``ContextVariance.from_residuals``.
     """
     fit = SlopeFit.from_experiment(data, data.q.mean(axis=0))
     q = reward.mean_by_cell(replay)
     whole = ~np.isnan(q).any(axis=1)  # contexts with every model
     mean_q = np.average(q[whole], axis=0, weights=None if context_weight is None else context_weight[whole])
     between_contexts = (q - q.mean(axis=1, keepdims=True))[whole].var(axis=0)
-    compared = np.flatnonzero(data.compared)
-    group = None if noise_group is None else noise_group[compared]
+    pairs = PairVariances.estimate(rated, len(data.models))
+    if pairs is not None:
+        context_variance = ContextVariance.from_recurring(pairs, *fit.explained_variances(data.q))
+    else:
+        compared = np.flatnonzero(data.compared)
+        group = None if noise_group is None else noise_group[compared]
+        context_variance = ContextVariance.from_residuals(
+            fit.residual, data.model[compared], len(data.models), rows.take(compared), group
+        )
     return Calibration(
         value=_value_or(values, mean_q),
         mean_q=mean_q,
@@ -82,7 +92,7 @@ def fit_calibration(
         slope_standard_error=fit.standard_error,
         common_slope=fit.clipped_common_slope,
         draw_variance=_draw_variance(replay, reward.predict_draws(replay), q, between_contexts),
-        context_variance=ContextVariance.from_residuals(fit.residual, data.model[compared], rows.take(compared), group),
+        context_variance=context_variance,
         df=np.minimum(values.df_or_inf, fit.df),
     )
 
@@ -159,6 +169,13 @@ class SlopeFit:
     def clipped_common_slope(self) -> float:
         """The slope of what all models have in common, limited to [0, 1]."""
         return float(np.clip(self.common_slope, 0.0, 1.0))
+
+    def explained_variances(self, q: FloatArray) -> tuple[float, float]:
+        """Variance between contexts that the calibrated reward predicts, from q (n, k): by model, and in common."""
+        deviation = q - q.mean(axis=0)
+        common = deviation.mean(axis=1)
+        own = (deviation - common[:, None]).var(axis=0).mean()
+        return self.shrunken_slope**2 * float(own), self.clipped_common_slope**2 * float(common.var())
 
     @classmethod
     def from_experiment(cls, data: ScoredExperiment, mean_q: FloatArray) -> Self:

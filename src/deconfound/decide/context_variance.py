@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from deconfound.decide.recurring_contexts import PairVariances
 from deconfound.design import FloatArray, IntArray, Rows
 
 PRIOR_SHARE = 0.05
-"""Prior median of each variance, as a share of the residual variance, and its smallest value.
+"""Prior median of each variance, as a share of the residual variance; its smallest value where no context recurs.
 
-Differences between contexts that nothing in the features shows cannot be separated from noise. In the demo their share
-is 0.04.
+Without recurring contexts, differences that nothing in the features shows cannot be separated from noise. In the demo
+their share is 0.04; decision 0010 has that of real data, which is larger.
 """
 
 MAX_ROWS = 1_000  # of the experiment; the number of pairs grows with the square
 SAMPLE_SEED = 7  # of the rows taken from a longer experiment
 MIN_PAIRS = 10  # fewer pairs of rows say nothing
-MIN_RECURRING_PAIRS = 100  # pairs of rows on one context; fewer say less than the similarity of contexts
 GRID_POINTS = 400  # of the quadrature over a share between 0 and 1
 
 
@@ -28,31 +27,45 @@ GRID_POINTS = 400  # of the quadrature over a share between 0 and 1
 class ContextVariance:
     """Variances of values between contexts that a calibrated reward does not predict, with their standard errors."""
 
-    by_model: float  # of the part that differs between models: what makes another model the best one
+    by_model: FloatArray  # (k,) of the part that differs between models: what makes another model the best one
+    by_model_sd: FloatArray  # (k,) posterior standard deviation of ``by_model``
     common: float  # of the part that all models share
-    by_model_sd: float  # posterior standard deviation of ``by_model``
+    estimated: bool  # from recurring contexts; otherwise differences that no feature shows are assumed to be small
 
     @classmethod
-    def zero(cls) -> Self:
+    def equal(cls, count: int, by_model: float, by_model_sd: float, common: float) -> Self:
+        """The same variance for each of ``count`` models, not estimated from recurring contexts."""
+        return cls(np.full(count, by_model), np.full(count, by_model_sd), common, estimated=False)
+
+    @classmethod
+    def zero(cls, count: int) -> Self:
         """No unpredicted differences."""
-        return cls(0.0, 0.0, 0.0)
+        return cls.equal(count, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def from_recurring(cls, pairs: PairVariances, explained_by_model: float, explained_common: float) -> Self:
+        """The variances that recurring contexts show, less those of what the calibrated reward predicts; flat prior."""
+        variance = pairs.outcome_variance
+        estimates = zip(pairs.by_model - explained_by_model, pairs.by_model_standard_error, strict=True)
+        by_model, sd = np.array([_posterior(float(one), float(error), variance) for one, error in estimates]).T
+        common, _ = _posterior(pairs.common - explained_common, pairs.common_standard_error, variance)
+        return cls(by_model, sd, common, estimated=True)
 
     @classmethod
     def from_residuals(
-        cls, residual: FloatArray, model: IntArray, rows: Rows, noise_group: IntArray | None = None
+        cls, residual: FloatArray, model: IntArray, count: int, rows: Rows, noise_group: IntArray | None = None
     ) -> Self:
         """Regress products of residuals on the similarity of their contexts (Haseman and Elston, 1972).
 
             E r_i r_j = K_ij (common + by_model 1{model_i = model_j}),      i != j
 
-        K is one for rows on the same context and zero otherwise if at least ``MIN_RECURRING_PAIRS`` pairs share one;
-        these show all differences between contexts, also those that no feature shows. Otherwise K is the inner product
-        of the rows' features, with mean one on the diagonal. Pairs within one ``noise_group``, such as a user, are left
-        out. The variances have a prior with median ``PRIOR_SHARE``, which decides where no two
-        contexts resemble each other; their posterior mean is then a tenth of the residual variance.
+        K is the inner product of the rows' features, with mean one on the diagonal: differences that no feature shows
+        have no part in it. Pairs within one ``noise_group``, such as a user, are left out. The variances have a prior
+        with median ``PRIOR_SHARE``, which decides where no two contexts resemble each other; their posterior mean is
+        then a tenth of the residual variance.
         """
         if not len(residual):
-            return cls.zero()
+            return cls.zero(count)
         sample = _sample(len(residual))
         residual, model = residual[sample], model[sample]
         residual_variance = float(np.mean(residual**2))
@@ -60,32 +73,34 @@ class ContextVariance:
         pair = np.triu(np.ones((len(sample), len(sample)), dtype=np.bool_), 1)
         if noise_group is not None:
             pair &= noise_group[sample][:, None] != noise_group[sample]
-        similarity = _similarity(rows.take(sample), pair)
         if pair.sum() < MIN_PAIRS or residual_variance == 0:
-            return cls(prior, prior, prior)
+            return cls.equal(count, prior, prior, prior)
+        similarity = _similarity(rows.take(sample))
         product, kernel = np.outer(residual, residual)[pair], similarity[pair]
         design = np.column_stack([kernel, kernel * (model[:, None] == model)[pair]])
         information = design.T @ design
         if not np.linalg.eigvalsh(information)[0] > np.finfo(np.float64).eps * np.trace(information):
-            return cls(prior, prior, prior)
+            return cls.equal(count, prior, prior, prior)
         inverse = np.linalg.inv(information)
         common, by_model = inverse @ (design.T @ product)
         standard_error = residual_variance * np.sqrt(np.diag(inverse))
-        common_mean, _ = _posterior(float(common), float(standard_error[0]), residual_variance)
-        mean, sd = _posterior(float(by_model), float(standard_error[1]), residual_variance)
-        return cls(max(mean, prior), max(common_mean, prior), sd)
+        common_mean, _ = _posterior(float(common), float(standard_error[0]), residual_variance, PRIOR_SHARE)
+        mean, sd = _posterior(float(by_model), float(standard_error[1]), residual_variance, PRIOR_SHARE)
+        return cls.equal(count, max(mean, prior), sd, max(common_mean, prior))
 
 
-def _posterior(estimate: float, standard_error: float, residual_variance: float) -> tuple[float, float]:
+def _posterior(
+    estimate: float, standard_error: float, residual_variance: float, prior_share: float = np.inf
+) -> tuple[float, float]:
     """Mean and standard deviation of a variance 0 < v < residual variance, by quadrature.
 
-    Its density is N(v; estimate, se^2) / (1 + v / (PRIOR_SHARE * residual_variance))^2. The prior has a heavy tail:
-    it hardly reduces a large variance that the residuals show.
+    Its density is N(v; estimate, se^2) / (1 + v / (prior_share * residual_variance))^2. The prior has a heavy tail: it
+    hardly reduces a large variance that the residuals show. With an infinite share it is flat.
     """
     share = (np.arange(GRID_POINTS) + 0.5) / GRID_POINTS
     share = share**2  # denser near zero
-    z = (share * residual_variance - estimate) / standard_error
-    log_density = -0.5 * z**2 - 2 * np.log1p(share / PRIOR_SHARE) + 0.5 * np.log(share)  # the last from the spacing
+    z = (share * residual_variance - estimate) / max(standard_error, np.finfo(np.float64).tiny)
+    log_density = -0.5 * z**2 - 2 * np.log1p(share / prior_share) + 0.5 * np.log(share)  # the last from the spacing
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
     mean = float(density @ share)
@@ -99,15 +114,8 @@ def _sample(rows: int) -> IntArray:
     return np.sort(np.random.default_rng(SAMPLE_SEED).choice(rows, MAX_ROWS, replace=False))
 
 
-def _similarity(rows: Rows, pair: NDArray[np.bool_]) -> FloatArray:
-    """Whether rows share a context (n, n), where enough of the pairs (n, n) do; otherwise that of their features.
-
-    The latter is the mean of the kernels of phi and psi, each centered and with mean one on the diagonal.
-    """
-    if rows.context is not None:
-        same = rows.context[:, None] == rows.context
-        if (same & pair).sum() >= MIN_RECURRING_PAIRS:
-            return np.asarray(same, dtype=np.float64)
+def _similarity(rows: Rows) -> FloatArray:
+    """The mean of the kernels of phi and psi (n, n), each centered and with mean one on the diagonal."""
     kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
     if rows.psi is not None and rows.psi.shape[1]:
         sd = rows.psi.std(axis=0)

@@ -182,10 +182,10 @@ def contrast_variance(
           C_bb + C_aa - 2 C_ba                            error of the average difference
         + se(slope)^2 (d_b - d_a)^2                       error of the slope
         + slope (var_refits(q_b - q_a) + u_a + u_b)       error of the reward: bootstrap refits, replay draws
-        + 2 context_variance.by_model                     true differences that the reward does not predict
+        + h_a + h_b                                       true differences that the reward does not predict
 
-    C is the covariance of the values' errors, d the deviation of q from its mean, u the ``draw_variance`` (n, k) of q.
-    Zero for b itself; infinite with fewer than two refits.
+    C is the covariance of the values' errors, d the deviation of q from its mean, u the ``draw_variance`` (n, k) of q,
+    h the variance ``context_variance.by_model``. Zero for b itself; infinite with fewer than two refits.
     """
     row, own = np.arange(len(best)), np.diag(covariance)
     finite_covariance = np.where(np.isfinite(covariance), covariance, 0.0)
@@ -197,7 +197,8 @@ def contrast_variance(
         slope_variance = calibration.slope_standard_error**2 * deviation_difference**2
         slope_variance = np.where(deviation_difference == 0, 0.0, slope_variance)
     variance = np.maximum(average_variance, 0.0) + slope_variance + reward_variance
-    variance = variance + 2 * calibration.context_variance.by_model
+    unpredicted = calibration.context_variance.by_model
+    variance = variance + unpredicted[best][:, None] + unpredicted
     variance[row, best] = 0.0
     return np.asarray(variance)
 
@@ -212,7 +213,7 @@ def value_variance(
 ) -> FloatArray:
     """Variance (n,) of the calibrated q of each context's best model b, in the notation above.
 
-    C_bb + se(slope)^2 d_b^2 + slope (var_refits(q_b) + u_b) + context_variance.by_model + context_variance.common
+    C_bb + se(slope)^2 d_b^2 + slope (var_refits(q_b) + u_b) + h_b + context_variance.common
     """
     if len(refits) < 2:
         return np.full(len(best), np.inf)
@@ -222,7 +223,7 @@ def value_variance(
     with np.errstate(invalid="ignore"):
         slope_variance = np.where(own_deviation == 0, 0.0, (calibration.slope_standard_error * own_deviation) ** 2)
     total = np.diag(covariance)[best] + slope_variance + calibration.slope * reward_error
-    return np.asarray(total + unpredicted.by_model + unpredicted.common)
+    return np.asarray(total + unpredicted.by_model[best] + unpredicted.common)
 
 
 def _refit_contrast_variance(refits: Sequence[FloatArray], best: IntArray, shape: tuple[int, ...]) -> FloatArray:

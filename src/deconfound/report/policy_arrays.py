@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,13 @@ def _calibration_arrays(calibration: Calibration | None) -> dict[str, Any]:
     if calibration is None:
         return {}
     stored = {f"calibration_{each.name}": getattr(calibration, each.name) for each in fields(Calibration)}
-    stored["calibration_context_variance"] = astuple(calibration.context_variance)
+    between = calibration.context_variance
+    stored["calibration_context_variance"] = [
+        *between.by_model,
+        *between.by_model_sd,
+        between.common,
+        between.estimated,
+    ]
     return {name: np.asarray(value) for name, value in stored.items()}
 
 
@@ -112,5 +118,8 @@ def _read_calibration(arrays: Mapping[str, Any]) -> Calibration | None:
         return None
     stored = {field.name: arrays[f"calibration_{field.name}"] for field in fields(Calibration)}
     values: dict[str, Any] = {name: float(array) if array.ndim == 0 else array for name, array in stored.items()}
-    values["context_variance"] = ContextVariance(*(float(variance) for variance in values["context_variance"]))
+    between, count = values["context_variance"], len(values["value"])
+    values["context_variance"] = ContextVariance(
+        between[:count], between[count:-2], common=float(between[-2]), estimated=bool(between[-1])
+    )
     return Calibration(**values)

@@ -89,7 +89,7 @@ def _check_calibration(arrays: Mapping[str, Any], models: int) -> None:
     stored = {name: arrays[f"calibration_{name}"] for name in (field.name for field in fields(Calibration))}
     for name, array in stored.items():
         shape = (models,) if name in ("value", "mean_q", "draw_variance", "df") else ()
-        if array.shape != ((3,) if name == "context_variance" else shape):
+        if array.shape != ((2 * models + 2,) if name == "context_variance" else shape):
             raise ValueError(f"calibration_{name} has the shape {array.shape}")
     for name in ("slope", "common_slope"):
         require_within(stored[name], 0.0, 1.0, f"calibration_{name}")
