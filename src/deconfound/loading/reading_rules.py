@@ -38,7 +38,7 @@ class ReadingRules:
     ) -> ReadingRules:
         """Read the options; those that no table could satisfy raise."""
         check_mapping(columns or {})
-        _check_range(outcome_range)
+        check_range(outcome_range)
         conditions = [where] if isinstance(where, str) else where
         return cls(
             dict(columns or {}),
@@ -49,7 +49,8 @@ class ReadingRules:
         )
 
 
-def _check_range(outcome_range: tuple[float, float] | None) -> None:
+def check_range(outcome_range: tuple[float, float] | None) -> None:
+    """Refuse ends that are equal, infinite, or so large or close that outcomes would lose their digits."""
     if outcome_range is None:
         return
     low, high = outcome_range
