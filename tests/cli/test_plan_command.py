@@ -129,8 +129,8 @@ def test_numbers_are_on_the_users_scale_in_and_out(scale, width, capsys):
     assert own["outcome_unit"] == scale[4]
     assert own["inputs"]["value_mean"] == [low + (high - low) * mean for mean in unit["inputs"]["value_mean"]]
     assert own["answers"][0]["target"] == pytest.approx(width * 0.1)
-    for mine, theirs in zip([own["answers"][0], *own["table"]], [unit["answers"][0], *unit["table"]], strict=True):
-        mine, theirs = mine["expected"], theirs["expected"]
+    expected = [[each["expected"] for each in (*one["answers"], *one["table"])] for one in (own, unit)]
+    for mine, theirs in zip(*expected, strict=True):
         assert mine["rows"] == theirs["rows"]
         assert mine["probability_best"] == theirs["probability_best"]
         for name in ("rms_width", "widths", "expected_regret"):

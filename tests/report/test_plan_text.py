@@ -10,8 +10,8 @@ import pytest
 
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.planning import AssumedInputs, PlanInputs, plan
-from deconfound.report.plan_figure import plan_figure
 from deconfound.report.plan_document import plan_document, plan_findings
+from deconfound.report.plan_figure import plan_figure
 from deconfound.report.plan_text import plan_text
 from tests.support.plan_inputs import plan_inputs
 from tests.support.snapshots import assert_matches_snapshot

@@ -23,8 +23,7 @@ class _Limits:
     text: str
 
     def contain(self, share: float) -> bool:
-        inside = self.low < share < self.high if self.is_open else self.low <= share <= self.high
-        return inside
+        return self.low < share < self.high if self.is_open else self.low <= share <= self.high
 
 
 BETWEEN = "lie strictly between {low} and {high}, the width of your scale"
