@@ -179,6 +179,7 @@ def test_a_plan_from_files_has_the_scale_of_the_files(tmp_path, files, roles, ca
     [
         (["--outcome-sd", "3"], 2, "--outcome-sd must be from 0.0004 to 2 stars"),
         (["--outcome-sd", "1", "--model-sd", "2.5"], 2, "--model-sd must be above 0 and at most 2 stars"),
+        (["--outcome-sd", "1", "--model-sd", "0"], 2, "--model-sd must be above 0 and at most 2 stars"),
         (["--outcome-sd", "1", "--width", "4"], 2, "--width must lie strictly between 0 and 4 stars"),
         (["--outcome-sd", "1", "--regret", "0"], 2, "--regret must lie strictly between 0 and 4 stars"),
         (["--outcome-sd", "1", "--width", "0.0001"], 4, "--width 0.0001 stars needs more than 1,000,000 rows"),

@@ -15,25 +15,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """Where a number must lie, as shares of the scale's width; ``text`` says it with the ends filled in."""
+    """Where a number above 0 must lie, as shares of the scale's width; ``text`` says it with the ends filled in."""
 
     low: float
     high: float
-    is_open: bool
+    includes_high: bool
     text: str
 
     def contain(self, share: float) -> bool:
-        return self.low < share < self.high if self.is_open else self.low <= share <= self.high
+        return 0 < share and self.low <= share and (share < self.high or (self.includes_high and share == self.high))
 
 
 BETWEEN = "lie strictly between {low} and {high}, the width of your scale"
 LIMITS = {
-    "width": _Limits(0.0, 1.0, True, BETWEEN),
-    "regret": _Limits(0.0, 1.0, True, BETWEEN),
-    "outcome_sd": _Limits(
-        1e-4, 0.5, False, "be from {low} to {high}, the largest that outcomes on your scale can have"
-    ),
-    "model_sd": _Limits(0.0, 0.5, False, "be above {low} and at most {high}"),
+    "width": _Limits(0.0, 1.0, False, BETWEEN),
+    "regret": _Limits(0.0, 1.0, False, BETWEEN),
+    "outcome_sd": _Limits(1e-4, 0.5, True, "be from {low} to {high}, the largest that outcomes on your scale can have"),
+    "model_sd": _Limits(0.0, 0.5, True, "be above {low} and at most {high}"),
 }
 
 
