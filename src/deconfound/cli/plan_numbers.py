@@ -23,7 +23,7 @@ class _Limits:
     text: str
 
     def contain(self, share: float) -> bool:
-        return 0 < share and self.low <= share and (share < self.high or (self.includes_high and share == self.high))
+        return share > 0 and self.low <= share and (share < self.high or (self.includes_high and share == self.high))
 
 
 BETWEEN = "lie strictly between {low} and {high}, the width of your scale"

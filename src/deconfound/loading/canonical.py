@@ -28,6 +28,7 @@ from deconfound.loading.convert import (
     without_missing_words,
 )
 from deconfound.loading.decimal_commas import read_decimal_commas
+from deconfound.loading.missing_codes import likely_codes, missing_option, without_missing_codes
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
@@ -85,8 +86,9 @@ def canonicalize(
     findings += comma_findings
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        outcome, finding = translate_words(columns["outcome"], scale, problems)
-        findings += [] if finding is None else [finding]
+        rated, missing = without_missing_codes(columns["outcome"], scale)
+        outcome, words = translate_words(rated, scale, problems)
+        findings += [finding for finding in (missing, words) if finding is not None]
         converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
     if "time" in columns:
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
@@ -164,11 +166,17 @@ def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem
 def _outside_range(column: Column, values: Floats, outside: Mask, scale: OutcomeScale) -> Problem:
     finite = values[np.isfinite(values)]
     span = f"this column has values from {finite.min():g} to {finite.max():g}"
-    if scale.range is None:
-        fix = f"Correct it, or pass the ends of the scale with --outcome-range LO HI ({span})."
-        return column.row_problem(outside, "is outside 0 to 1", fix)
-    description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
-    return column.row_problem(outside, description, f"Correct it, or widen the range ({span}).")
+    description, fix = "is outside 0 to 1", f"pass the ends of the scale with --outcome-range LO HI ({span})."
+    if scale.range is not None:
+        description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
+        fix = f"widen the range ({span})."
+    codes = likely_codes(values, outside)
+    if not codes:
+        return column.row_problem(outside, description, f"Correct it, or {fix}")
+    stands = (
+        f"If {' and '.join(f'{code:g}' for code in codes)} stands for a missing outcome, pass {missing_option(codes)}"
+    )
+    return column.row_problem(outside, description, f"{stands}. Otherwise correct it, or {fix}")
 
 
 def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from deconfound.errors import Problem, UsageError
-from deconfound.formatting import did_you_mean, join_names, quote, shell_argument, similar_name
+from deconfound.formatting import did_you_mean, join_names, join_noted_names, quote, shell_argument, similar_name
+from deconfound.loading.raw import PartialColumn
 from deconfound.loading.table_scope import in_scope, split_scope
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -114,12 +115,13 @@ def matching_columns(name: str, present: Sequence[str], *, accept_id_alias: bool
 
 @dataclass(frozen=True, slots=True)
 class ColumnResolver:
-    """Finds the canonical columns of one table; ``mapping`` is what --map says."""
+    """Finds the canonical columns of one table; ``mapping`` is what --map says, ``partial`` what some files lack."""
 
     role: str
     source: str
     mapping: Mapping[str, str]
     accept_id_alias: bool
+    partial: Mapping[str, PartialColumn] = field(default_factory=dict)
 
     def resolve(self, present: Sequence[str], problems: list[Problem]) -> ColumnMapping:
         """Assign every column of the table; ambiguous ones are problems, missing ones are listed."""
@@ -162,8 +164,12 @@ class ColumnResolver:
         return name in COLUMNS_BY_ROLE[self.role] or name.startswith(PREFIXES_BY_ROLE[self.role])
 
     def _ambiguous(self, name: str, matches: list[str]) -> Problem:
-        what = f"several columns could be the {name}: {join_names(matches)}"
+        noted = ((column, self._files_without(column)) for column in matches)
+        what = f"several columns could be the {name}: {join_noted_names(noted)}"
         return Problem(self.source, what, f"Choose one, for example --map {shell_argument(f'{name}={matches[0]}')}.")
+
+    def _files_without(self, column: str) -> str:
+        return f" (not in {join_names(self.partial[column].lacking)})" if column in self.partial else ""
 
     def _missing_names(self, columns: Mapping[str, str], present: Sequence[str]) -> tuple[str, ...]:
         needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]

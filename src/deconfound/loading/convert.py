@@ -154,6 +154,8 @@ def _as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | No
         return None
     if pa.types.is_floating(kind):
         return _floats_to_strings(column, values, problems)
+    if pa.types.is_decimal(kind):
+        return decimals_to_strings(values)
     if is_string_type(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _validated_strings(column, values, problems)
     try:
@@ -174,6 +176,13 @@ def _floats_to_strings(column: Column, values: pa.ChunkedArray, problems: list[P
         return None
     whole = bool((filled == np.floor(filled)).all())
     return numbers.cast(pa.int64()).cast(pa.string()) if whole else numbers.cast(pa.string())
+
+
+def decimals_to_strings(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write decimals without zeros at their end, as databases store whole numbers with a fixed number of decimals."""
+    texts = values.cast(pa.string())
+    fraction = pc.match_substring(texts, ".")
+    return pc.if_else(fraction, pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), "."), texts)
 
 
 def _validated_strings(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> pa.ChunkedArray | None:

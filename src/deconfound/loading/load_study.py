@@ -27,7 +27,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
-    outcome_values: Mapping[str, float] | None = None,
+    outcome_values: Mapping[str, float | None] | None = None,
     outcome_unit: str = "",
     models: Sequence[str] | None = None,
     where: Sequence[str] | str = (),
@@ -41,9 +41,10 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     A path may be a folder, a pattern, or a list of files. ``columns`` maps canonical names to the user's:
     ``{"outcome": "thumbs_up"}``, or ``{"log.outcome": "thumbs_up"}`` for one table. ``where`` are conditions on rows,
     such as ``"country=DE"``, ``ignore`` columns that are not to be used, and ``rename_models`` gives models the names
-    that they have in the replay. ``outcome_values`` says what words mean, ``{"good": 1, "bad": 0}``; yes and no,
-    thumbs and percentages are known. ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries
-    are on this scale, numbers in Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
+    that they have in the replay. ``outcome_values`` says what words mean, ``{"good": 1, "bad": 0}``, and
+    which words or numbers stand for no outcome, ``{"-1": None}``; yes and no, thumbs and percentages are known.
+    ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries are on this scale, numbers in
+    Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
     Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
     Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
@@ -104,7 +105,7 @@ def load_log_and_replay(
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
-    outcome_values: Mapping[str, float] | None = None,
+    outcome_values: Mapping[str, float | None] | None = None,
     models: Sequence[str] | None = None,
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),

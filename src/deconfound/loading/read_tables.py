@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from deconfound.errors import DataError, Problem
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, quote
-from deconfound.loading.canonical import CanonicalTable, canonicalize
+from deconfound.loading.canonical import TEXT_FIXES, CanonicalTable, canonicalize
 from deconfound.loading.column_mapping import (
     ColumnMapping,
     ColumnResolver,
@@ -41,7 +42,7 @@ def read_canonical_tables(
 
     ``default_columns`` are further mappings, ignored where they name no column of any table.
     """
-    raws = _read_raw_tables(sources, problems)
+    raws = _read_raw_tables(sources, {**default_columns, **rules.columns}, problems)
     complete = len(raws) == len(sources)
     existing = {column for raw in raws.values() for column in raw.arrow.column_names}
     defaults = {name: column for name, column in default_columns.items() if column in existing}
@@ -93,7 +94,8 @@ class _Reading:
             for name in mapping.missing:
                 if name not in unmatched and f"{role}.{name}" not in unmatched:
                     missing.setdefault(name, []).append(role)
-            problems += _lacking_columns(raw, mapping)
+            problems += _join_problems(raw, mapping)
+            raw = replace(raw, findings=(*raw.findings, *_join_findings(raw, mapping)))
             outcomes += [raw.column(mapping.columns["outcome"])] if "outcome" in mapping.columns else []
             faultless = len(problems) == before and not mapping.missing
             table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
@@ -128,7 +130,8 @@ class _Reading:
         return read, mapping
 
     def _mapping(self, role: str, raw: RawTable, problems: list[Problem]) -> ColumnMapping:
-        resolver = ColumnResolver(role, raw.source, scoped_to(self.rules.columns, role), self.accept_id_alias)
+        columns = scoped_to(self.rules.columns, role)
+        resolver = ColumnResolver(role, raw.source, columns, self.accept_id_alias, raw.partial)
         ignored = self.ignored[role]
         mapping = resolver.resolve([name for name in raw.arrow.column_names if name not in ignored], problems)
         return replace(mapping, unused=(*mapping.unused, *sorted(ignored)))
@@ -150,14 +153,16 @@ def _message_contexts(
     return {f"{role}.context": name for role, name in found.items() if name is not None and name not in ignored[role]}
 
 
-def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) -> dict[str, RawTable]:
+def _read_raw_tables(
+    sources: Mapping[str, TableLike], columns: Mapping[str, str], problems: list[Problem]
+) -> dict[str, RawTable]:
     names = {role: source_name(source, role) for role, source in sources.items()}
     if len(set(names.values())) < len(names):
         names = {role: f"{role} {name}" for role, name in names.items()}
     raws = {}
     for role, source in sources.items():
         try:
-            raws[role] = read_table(source, role, names[role])
+            raws[role] = read_table(source, role, names[role], scoped_to(columns, role))
         except DataError as error:
             problems += error.problems
     return raws
@@ -172,12 +177,21 @@ def _with_features(
     return {role: expand_lists(raw, shared, ignored[role], problems) for role, raw in raws.items()}
 
 
-def _lacking_columns(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
-    """Columns that only some files of a table have: rows of the others would count as missing values."""
+def _join_problems(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
+    """Faults of used columns of which the files of a table differ: some lack it, or a name has lost its zeros."""
     problems = []
     for name, column in mapping.columns.items():
-        files = raw.lacking.get(column) if name in IN_EVERY_FILE else None
-        if files:
-            what = f"there is no column {quote(column)}, which other files of {raw.source} have"
-            problems.append(Problem(join_names(files), what, "Name only the files of this table, or add the column."))
+        partial, joined = raw.partial.get(column), raw.joined.get(column)
+        if partial is not None and name in IN_EVERY_FILE:
+            what = f"there is no column {quote(column)}, which {partial.present} has"
+            fix = "Name only the files of this table, add the column, or rename the one that is meant."
+            problems.append(Problem(join_names(partial.lacking), what, fix))
+        if joined is not None and joined.doubt is not None and name in TEXT_FIXES:
+            problems.append(joined.doubt)
     return problems
+
+
+def _join_findings(raw: RawTable, mapping: ColumnMapping) -> tuple[Finding, ...]:
+    """Used columns that the files of a table store in different types."""
+    notices = (raw.joined[column].notice for column in mapping.columns.values() if column in raw.joined)
+    return tuple(Finding("columns", "pass", Notice(f"{raw.source}: {notice}.")) for notice in notices if notice)

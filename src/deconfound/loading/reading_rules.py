@@ -31,7 +31,7 @@ class ReadingRules:
         *,
         columns: Mapping[str, str] | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Mapping[str, float] | None = None,
+        outcome_values: Mapping[str, float | None] | None = None,
         where: Sequence[str] | str = (),
         ignore: Sequence[str] | str = (),
         rename_models: Mapping[str, str] | None = None,
@@ -42,7 +42,7 @@ class ReadingRules:
         conditions = [where] if isinstance(where, str) else where
         return cls(
             dict(columns or {}),
-            OutcomeScale(outcome_range, dict(outcome_values or {})),
+            OutcomeScale.from_values(outcome_range, outcome_values or {}),
             tuple(map(parse_filter, conditions)),
             (ignore,) if isinstance(ignore, str) else tuple(ignore),
             dict(rename_models or {}),

@@ -96,8 +96,8 @@ def filter_tables(
 def _find_column(name: str, raw: RawTable, columns: Mapping[str, str]) -> str | None:
     """A column by the user's name for it, else by its canonical name."""
     present: list[str] = raw.arrow.column_names
-    if name in present:
-        return name
+    if name in present or name in raw.renamed:
+        return raw.renamed.get(name, name)
     same = [column for column in present if normalize_name(column) == normalize_name(name)]
     if len(same) == 1:
         return same[0]
@@ -117,9 +117,10 @@ def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Probl
 
 def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
     column = raw.column(name)
-    if name in raw.lacking:
-        what = f"there is no column {quote(name)} for --where, which other files of {raw.source} have"
-        raise DataError([Problem(join_names(raw.lacking[name]), what, "Add it, or leave these files out.")])
+    if name in raw.partial:
+        partial = raw.partial[name]
+        what = f"there is no column {quote(name)} for --where, which {partial.present} has"
+        raise DataError([Problem(join_names(partial.lacking), what, "Add it, or leave these files out.")])
     mask = _mask(column, condition)
     rows = int(mask.sum())
     if not rows:
