@@ -191,6 +191,7 @@ class PreparedStudy:
             featurizer=arrays.featurizer,
             level=level,
             seed=self.seed,
+            reading=self.study.reading,
         )
 
     def _missing_outcomes(self, data: ScoredExperiment) -> MissingOutcomes | None:

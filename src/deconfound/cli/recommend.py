@@ -25,7 +25,11 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser("recommend", help="recommend a model for each new context, from a saved result")
     parser.add_argument("result", metavar="DIR", help="folder written by `deconfound evaluate -o DIR`")
     parser.add_argument(
-        "--replay", required=True, metavar="FILE", help="outputs of every model on the new contexts; no outcomes"
+        "--replay",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="outputs of every model on the new contexts; no outcomes; several files or a folder are one table",
     )
     add_column_map_option(parser)
     add_rename_option(parser)
@@ -50,14 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.result.strip():
         raise UsageError("DIR is empty; name the folder written by `deconfound evaluate -o DIR`.")
     path = _output_path(arguments)
-    saved = load(Path(arguments.result))
-    result = saved.result
+    result = load(Path(arguments.result))
     replay = load_replay(
         arguments.replay,
         columns=parse_column_map(arguments.map),
-        study_columns=saved.columns,
-        models=result.models,
         rename_models=parse_renamed_models(arguments.rename_model),
+        models=result.models,
+        study=result.reading,
     )
     table = RecommendationTable.from_replay(
         result.recommend(replay),

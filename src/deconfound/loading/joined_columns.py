@@ -122,24 +122,27 @@ def _description(name: str, parts: Sequence[FilePart]) -> str:
 
 def _doubt(name: str, parts: Sequence[FilePart]) -> Problem | None:
     """Why the texts may not be what was meant: a number has lost zeros or digits that the text of another file has."""
-    first = {kind: part for part in reversed(parts) if (kind := part.kind) is not None}
-    if NUMBERS not in first:
+    numbers = next((part for part in parts if part.kind == NUMBERS), None)
+    if numbers is None:
         return None
     for part in parts:
-        if part.kind == TEXT and pc.any(pc.match_substring_regex(part.values, CODE)).as_py():
-            code = next(str(value).strip() for value in part.values.to_pylist() if _is_code(value))
-            what = f"column {quote(name)} has {quote(code)}, but numbers in {first[NUMBERS].source}, without such zeros"
+        code = _first_code(part.values) if part.kind == TEXT else None
+        if code is not None:
+            what = f"column {quote(name)} has {quote(code)}, but numbers in {numbers.source}, without such zeros"
             return Problem(part.source, what, "Write it as text in all files, with its zeros.")
-        if part.kind == NUMBERS and pa.types.is_floating(part.values.type) and _is_inexact(part.values):
+        if part.kind == NUMBERS and _is_inexact(part.values):
             other = next(each.source for each in parts if each is not part and each.kind is not None)
             what = f"column {quote(name)} has floats that are too large to be exact, unlike {other}"
             return Problem(part.source, what, "Write it as text in all files.")
     return None
 
 
-def _is_code(value: object) -> bool:
-    return isinstance(value, str) and bool(pc.match_substring_regex(pa.scalar(value), CODE).as_py())
+def _first_code(texts: pa.ChunkedArray) -> str | None:
+    """The first text that is a number with zeros in front."""
+    codes = texts.filter(pc.fill_null(pc.match_substring_regex(texts, CODE), False))
+    return str(codes[0]).strip() if len(codes) else None
 
 
 def _is_inexact(values: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.greater_equal(pc.abs(values), MAX_EXACT_INTEGER)).as_py())
+    is_float = pa.types.is_floating(values.type)
+    return is_float and bool(pc.any(pc.greater_equal(pc.abs(values), MAX_EXACT_INTEGER)).as_py())

@@ -78,7 +78,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         problems += error.problems
     if problems:
         raise DataError(merge_problems(problems))
-    return replace(study, outcome_unit=unit)
+    return replace(study, outcome_unit=unit, reading=rules.choices)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
+from deconfound.data import NO_CHOICES, ReadingChoices
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, quote
@@ -36,27 +36,30 @@ def read_canonical_tables(
     rules: ReadingRules,
     problems: list[Problem],
     *,
-    default_columns: Mapping[str, str] = MappingProxyType({}),
+    defaults: ReadingChoices = NO_CHOICES,
 ) -> dict[str, CanonicalTable]:
     """Convert every table that can be read; the others only add to ``problems``.
 
-    ``default_columns`` are further mappings, ignored where they name no column of any table.
+    ``defaults`` are further choices of names, each ignored where no table has what it names.
     """
-    raws = _read_raw_tables(sources, {**default_columns, **rules.columns}, problems)
+    raws = _read_raw_tables(sources, {**defaults.columns, **rules.columns}, problems)
     complete = len(raws) == len(sources)
     existing = {column for raw in raws.values() for column in raw.arrow.column_names}
-    defaults = {name: column for name, column in default_columns.items() if column in existing}
-    rules = replace(rules, columns={**defaults, **rules.columns})
+    columns = {name: column for name, column in defaults.columns.items() if column in existing}
+    rules = replace(rules, columns={**columns, **rules.columns})
     if complete:
         raws = filter_tables(raws, rules.filters, rules.columns, problems)
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
+    unneeded = ignored_columns(raws, defaults.ignore, [])
+    ignored = {role: names | (unneeded[role] - set(rules.columns.values())) for role, names in ignored.items()}
     raws = _with_features(raws, ignored, problems)
     rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, ignored, rules.columns)})
     reading = _Reading.of(raws, rules, ignored)
     unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
     problems += unmatched.values()
     tables = reading.without(unmatched).canonicalize(unmatched, problems)
-    return rename_models(tables, rules.rename_models, problems) if len(tables) == len(sources) else tables
+    complete = len(tables) == len(sources)
+    return rename_models(tables, rules.rename_models, defaults.rename_models, problems) if complete else tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deconfound.data import ReadingChoices
 from deconfound.errors import UsageError
 from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.outcome_words import OutcomeScale
@@ -47,6 +48,11 @@ class ReadingRules:
             (ignore,) if isinstance(ignore, str) else tuple(ignore),
             dict(rename_models or {}),
         )
+
+    @property
+    def choices(self) -> ReadingChoices:
+        """What further tables of the study's kind are read with."""
+        return ReadingChoices(self.columns, self.rename_models, self.ignore)
 
 
 def check_range(outcome_range: tuple[float, float] | None) -> None:

@@ -30,7 +30,7 @@ from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 5
+SCHEMA = 6
 MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 
