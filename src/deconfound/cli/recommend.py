@@ -16,7 +16,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
-from deconfound.cli.terminal import write_result
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 
 
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.persistence import load
     from deconfound.report.recommendations_io import (
         RecommendationTable,
+        numbers_meaning,
         recommendation_json,
         recommendation_text,
         write_recommendations,
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
         report_written(path)
+    if (arguments.json or path is not None) and not (table.scale.is_unit or arguments.quiet):
+        write_message(f"Numbers {'in it' if path is not None else 'in the JSON'} are {numbers_meaning(table.scale)}.\n")
     return 0
 
 

@@ -29,6 +29,7 @@ def plan_document(
     return {
         "schema": SCHEMA,
         "version": __version__,
+        "scale": "outcome_range",
         "outcome_range": [scale.low, scale.high],
         "outcome_unit": scale.unit,
         "level": plan.level,

@@ -11,7 +11,7 @@ from deconfound.diagnose.outcome_consistency import OutcomeValues
 from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.diagnose.outcome_matching import MatchingLevel
 from deconfound.escaping import escape_name
-from deconfound.findings import Details, Finding
+from deconfound.findings import Details, Finding, finding_to_document
 
 if TYPE_CHECKING:
     from deconfound.data import Study
@@ -116,6 +116,11 @@ class Scale:
             )
         return replace(finding, details=details)
 
+    def finding_document(self, finding: Finding) -> dict[str, Any]:
+        """A finding for JSON: numbers from 0 to 1, sentences on the user's scale."""
+        on_scale = self.finding(finding)
+        return {**finding_to_document(finding), "message": on_scale.message, "remedy": on_scale.remedy}
+
     def _rescale(self, *values: float) -> Any:  # noqa: ANN401  (a tuple as long as the values)
         return tuple(sorted(self.low + self.width * value for value in values))
 
@@ -127,3 +132,4 @@ class Scale:
 
 
 UNIT = Scale()
+UNIT_RANGE = "0 to 1"  # of numbers in JSON: 0 is the worst outcome, 1 the best
