@@ -72,6 +72,7 @@ def put(document: dict[str, Any], place: str, value: object) -> None:
         ("reading.ignore", "time"),
         ("reading.ignore", [7]),
         ("reading.ignore", [""]),
+        ("reading.normalize_contexts", 1),
         ("reading.ignore", ["replay.model"]),
         ("reading.ignore", ["time"] * 100_001),
         ("level", 5),

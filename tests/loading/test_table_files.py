@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deconfound.loading import load
-from tests.support.studies import WRITERS, Good, as_csv, refused, same, tables, write_study
+from tests.support.studies import WRITERS, Good, as_csv, as_jsonl, refused, same, tables, write_study
 
 
 @pytest.fixture
@@ -67,6 +67,15 @@ def test_marks_in_a_list_that_a_shell_wrote_are_left_out_and_other_files_are_ref
     (tmp_path / "logs" / "README.md").write_text("x")
     files = sorted((tmp_path / "logs").iterdir())
     assert 'README.md: unsupported file extension ".md"' in refused(**paths | {"log": files})
+
+
+def test_json_is_a_table_where_there_is_no_other(tmp_path, paths):
+    """Beside other tables it is rather a description of them, as schema.json."""
+    (tmp_path / "export").mkdir()
+    for number, part in enumerate((Good().log[:6], Good().log[6:])):
+        (tmp_path / "export" / f"rows-{number}.json").write_bytes(as_jsonl(part))
+    for log in (tmp_path / "export", f"{tmp_path}/export/*.json", f"{tmp_path}/export/rows*"):
+        assert same(load(**paths | {"log": log}), load(**tables(Good())))
 
 
 def test_a_pattern_of_spreadsheets_is_explained(tmp_path, paths):

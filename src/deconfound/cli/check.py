@@ -49,7 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.scale import Scale
 
     columns = parse_column_map(arguments.map)
-    target = None if arguments.target is None else load_contexts(arguments.target, columns=columns)
+    normalize = arguments.normalize_contexts
+    target = (
+        None
+        if arguments.target is None
+        else load_contexts(arguments.target, columns=columns, normalize_contexts=normalize)
+    )
     study = load_study(arguments)
     progress = ProgressLine(arguments.quiet)
     try:

@@ -100,6 +100,11 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         help="do not use a column, e.g. time, log.cluster or label_*; repeatable",
     )
     add_rename_option(parser)
+    parser.add_argument(
+        "--normalize-contexts",
+        action="store_true",
+        help="contexts that differ only in surrounding spaces, line ends or Unicode normalization are the same",
+    )
     parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
@@ -171,6 +176,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         where=arguments.where,
         ignore=arguments.ignore,
         rename_models=parse_renamed_models(arguments.rename_model),
+        normalize_contexts=arguments.normalize_contexts,
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
 

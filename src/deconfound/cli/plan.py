@@ -191,6 +191,7 @@ def _source(arguments: argparse.Namespace, numbers: PlanNumbers) -> Study | LogA
         where=arguments.where,
         ignore=arguments.ignore,
         rename_models=parse_renamed_models(arguments.rename_model),
+        normalize_contexts=arguments.normalize_contexts,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ReadingChoices:
-    """Canonical columns by the user's names, models by the names that they were read under, and ignored columns.
+    """Canonical columns by the user's names, models by the names that they were read under, ignored columns, contexts.
 
     For a new table these are defaults: one that names nothing in it is not used, and an option of the user goes first.
     """
@@ -16,6 +16,7 @@ class ReadingChoices:
     columns: Mapping[str, str] = field(default_factory=dict)
     rename_models: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    normalize_contexts: bool = False
 
 
 NO_CHOICES = ReadingChoices()

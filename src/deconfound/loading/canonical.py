@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import pluralize, quote
+from deconfound.formatting import join_names, pluralize, quote
 from deconfound.loading.column_findings import column_findings
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
@@ -27,8 +27,9 @@ from deconfound.loading.convert import (
     to_times,
     without_missing_words,
 )
-from deconfound.loading.decimal_commas import read_decimal_commas
+from deconfound.loading.decimal_commas import read_decimal_commas, read_percentages
 from deconfound.loading.missing_codes import likely_codes, missing_option, without_missing_codes
+from deconfound.loading.nested_columns import field_names
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
@@ -41,8 +42,9 @@ OUTCOME_FIX = (
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
     "context": "Write the context of every row, or remove the row.",
-    "model": "Name the model of every row, or remove the row.",
-    "output": 'Write the output of every row ("" if the model answered nothing), or remove the row.',
+    "model": 'Name the model of every row, or leave such rows of a log out with --where "log.model!=".',
+    "output": 'Write the output of every row ("" if the model answered nothing), or leave failed calls of a log out '
+    'with --where "log.output!=".',
     "cluster": "Name the cluster of every row, or leave the column out.",
 }
 
@@ -86,10 +88,9 @@ def canonicalize(
     findings += comma_findings
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        rated, missing = without_missing_codes(columns["outcome"], scale)
-        outcome, words = translate_words(rated, scale, problems)
-        findings += [finding for finding in (missing, words) if finding is not None]
-        converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
+        outcome, outcome_findings = _read_outcome(columns["outcome"], scale, problems)
+        findings += outcome_findings
+        converted["outcome"] = pa.chunked_array([outcome])
     if "time" in columns:
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
     if "draw" in columns:
@@ -116,6 +117,8 @@ def _with_decimal_points(columns: Mapping[str, Column]) -> tuple[dict[str, Colum
     for name, column in columns.items():
         if name == "outcome" or is_propensity(name) or name.startswith(("label_", "feature_")):
             read[name], finding = read_decimal_commas(column)
+            if is_propensity(name) and finding is None:
+                read[name], finding = read_percentages(column)
             findings += [] if finding is None else [finding]
     return read, findings
 
@@ -146,6 +149,25 @@ def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tu
             converted[name] = values
             all_valid = all_valid and values is not None
     return converted, all_valid
+
+
+def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Floats, list[Finding]]:
+    """Outcomes from 0 to 1, a missing one as NaN, and findings on words and codes; 0 throughout if there are problems.
+
+    NaN would then be reported a second time, as rows without an outcome.
+    """
+    before = len(problems)
+    fields = field_names(column.values)
+    if fields:
+        filled = column.values.is_valid().to_numpy()
+        fix = f"Name the field that is meant: --map outcome={column.name}.{fields[0]} (it has {join_names(fields)})."
+        problems.append(column.row_problem(filled, "is an object, not a number", fix))
+        return np.zeros(len(column.values)), []
+    rated, missing = without_missing_codes(column, scale)
+    translated, words = translate_words(rated, scale, problems)
+    values = _convert_outcome(translated, scale, problems)
+    findings = [finding for finding in (missing, words) if finding is not None]
+    return (values if len(problems) == before else np.nan_to_num(values)), findings
 
 
 def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -40,6 +41,8 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("feature_",),
 }
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
+INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
+NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
 SIMILARITY = 0.82  # "lable_" and "label_" have 0.83, "future_" and "feature_" 0.80
 MAX_COMPARED_COLUMNS = 1_000
 
@@ -72,8 +75,9 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
 
 
 def normalize_name(name: str) -> str:
-    """Remove differences in case, spaces and hyphens from a column's name."""
-    return _normalize(name.strip())
+    """Remove differences in case, spaces and hyphens from a column's name; modelName is model_name."""
+    visible = INVISIBLE.sub("", name).strip()
+    return _normalize(NEXT_WORD.sub("_", visible))
 
 
 def _normalize(text: str) -> str:
@@ -206,7 +210,9 @@ def missing_column_problems(
             continue
         alternative = {"context": " (or context_id)", "output": " (or feature_* columns)"}.get(name, "")
         what = f"there is no column for the {name}{alternative}; the columns are {join_names(columns)}"
-        problems.append(Problem(sources, what, _mapping_fix(name, name, columns)))
+        nameless = all(other in missing for other in ("model", "context"))
+        note = " A CSV needs the names of its columns in the first line." if nameless else ""
+        problems.append(Problem(sources, what, _mapping_fix(name, name, columns) + note))
     return problems
 
 

@@ -1,4 +1,4 @@
-"""Numbers with a decimal comma, as spreadsheets write them in many countries."""
+"""Numbers with a decimal comma or a percent sign, as spreadsheets write them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from deconfound.loading.raw import Column
 
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
 WHOLE = re.compile(r"[+-]?\d+")
+PERCENTAGE = re.compile(r"(\d+(?:[.,]\d+)?)\s*%")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be either
 
 
@@ -38,3 +39,20 @@ def read_decimal_commas(column: Column) -> tuple[Column, Finding | None]:
     example = f"{quote(decimal[0])} is read as {decimal[0].replace(',', '.')}"
     message = f"{column.source}: {column.name} has decimal commas; {example}."
     return replace(column, values=pa.chunked_array([values])), Finding("decimal commas", "pass", Notice(message))
+
+
+def read_percentages(column: Column) -> tuple[Column, Finding | None]:
+    """The column with shares instead of percentages, and a finding; unchanged unless every number has the sign."""
+    kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
+    if not is_string_type(kind):
+        return column, None
+    texts, code = encode_by_appearance(column.values.cast(pa.string()))
+    distinct = [text.strip() for text in texts.to_pylist()]
+    found = [PERCENTAGE.fullmatch(text) for text in distinct if text.lower() not in MISSING_WORDS]
+    if not found or not all(found):
+        return column, None
+    matches = [PERCENTAGE.fullmatch(text) for text in distinct]
+    shares = pa.array([None if one is None else float(one[1].replace(",", ".")) / 100 for one in matches], pa.float64())
+    values = shares.take(pa.array(code, mask=code == UNKNOWN_CODE))
+    message = f"{column.source}: {column.name} has percentages; {quote(distinct[0])} is read as {shares[0].as_py():g}."
+    return replace(column, values=pa.chunked_array([values])), Finding("percentages", "pass", Notice(message))

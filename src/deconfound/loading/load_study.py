@@ -33,6 +33,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     rename_models: Mapping[str, str] | None = None,
+    normalize_contexts: bool = False,
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
 ) -> Study:
@@ -45,8 +46,9 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     which words or numbers stand for no outcome, ``{"-1": None}``; yes and no, thumbs and percentages are known.
     ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries are on this scale, numbers in
     Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
-    Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
-    Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
+    ``normalize_contexts`` makes contexts the same that differ only in surrounding spaces, line ends or Unicode
+    normalization. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes
+    nothing. Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
         columns=columns,
@@ -55,6 +57,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         where=where,
         ignore=ignore,
         rename_models=rename_models,
+        normalize_contexts=normalize_contexts,
     )
     unit = check_unit(outcome_unit)
     sources = {"log": log, "experiment": experiment, "replay": replay}
@@ -99,7 +102,7 @@ class LogAndReplay:
         return replace(self, log=self.log.in_content_order(), replay=self.replay.in_content_order())
 
 
-def load_log_and_replay(
+def load_log_and_replay(  # noqa: PLR0913  (the arguments of ``load``)
     *,
     log: TableLike,
     replay: TableLike,
@@ -110,6 +113,7 @@ def load_log_and_replay(
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     rename_models: Mapping[str, str] | None = None,
+    normalize_contexts: bool = False,
 ) -> LogAndReplay:
     """Read a log and a replay without an experiment, with the arguments of ``load``."""
     rules = ReadingRules.from_options(
@@ -119,6 +123,7 @@ def load_log_and_replay(
         where=where,
         ignore=ignore,
         rename_models=rename_models,
+        normalize_contexts=normalize_contexts,
     )
     sources = {"log": log, "replay": replay}
     problems: list[Problem] = []

@@ -21,6 +21,8 @@ from deconfound.loading.ignored_columns import ignored_columns
 from deconfound.loading.list_columns import embedding_names, expand_lists
 from deconfound.loading.message_columns import MessageColumns, message_column, read_messages
 from deconfound.loading.model_names import rename_models
+from deconfound.loading.nested_columns import with_nested_columns
+from deconfound.loading.normalized_contexts import with_normalized_contexts
 from deconfound.loading.outcome_words import unknown_words
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
@@ -43,10 +45,13 @@ def read_canonical_tables(
     ``defaults`` are further choices of names, each ignored where no table has what it names.
     """
     raws = _read_raw_tables(sources, {**defaults.columns, **rules.columns}, problems)
+    named = [*defaults.columns.values(), *rules.columns.values(), *(each.column for each in rules.filters)]
+    raws = {role: with_nested_columns(raw, named) for role, raw in raws.items()}
     complete = len(raws) == len(sources)
     existing = {column for raw in raws.values() for column in raw.arrow.column_names}
     columns = {name: column for name, column in defaults.columns.items() if column in existing}
-    rules = replace(rules, columns={**columns, **rules.columns})
+    normalize = rules.normalize_contexts or defaults.normalize_contexts
+    rules = replace(rules, columns={**columns, **rules.columns}, normalize_contexts=normalize)
     if complete:
         raws = filter_tables(raws, rules.filters, rules.columns, problems)
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
@@ -103,7 +108,7 @@ class _Reading:
             faultless = len(problems) == before and not mapping.missing
             table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
             if table is not None:
-                tables[role] = table
+                tables[role] = with_normalized_contexts(table) if self.rules.normalize_contexts else table
         problems += missing_column_problems(missing, self.present, self.rules.columns)
         problems += self._unknown_words(outcomes)
         return tables

@@ -25,6 +25,7 @@ class ReadingRules:
     filters: tuple[RowFilter, ...] = ()
     ignore: tuple[str, ...] = ()
     rename_models: Mapping[str, str] = field(default_factory=dict)
+    normalize_contexts: bool = False
 
     @classmethod
     def from_options(
@@ -36,6 +37,7 @@ class ReadingRules:
         where: Sequence[str] | str = (),
         ignore: Sequence[str] | str = (),
         rename_models: Mapping[str, str] | None = None,
+        normalize_contexts: bool = False,
     ) -> ReadingRules:
         """Read the options; those that no table could satisfy raise."""
         check_mapping(columns or {})
@@ -47,12 +49,13 @@ class ReadingRules:
             tuple(map(parse_filter, conditions)),
             (ignore,) if isinstance(ignore, str) else tuple(ignore),
             dict(rename_models or {}),
+            normalize_contexts,
         )
 
     @property
     def choices(self) -> ReadingChoices:
         """What further tables of the study's kind are read with."""
-        return ReadingChoices(self.columns, self.rename_models, self.ignore)
+        return ReadingChoices(self.columns, self.rename_models, self.ignore, self.normalize_contexts)
 
 
 def check_range(outcome_range: tuple[float, float] | None) -> None:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
+from deconfound.loading.convert import parse_datetime
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
 
@@ -223,7 +224,7 @@ def _as_number(cell: object) -> float | None:
 
 def _as_time(cell: object) -> float | None:
     try:
-        moment = datetime.fromisoformat(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = parse_datetime(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
+        return None if moment is None else (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

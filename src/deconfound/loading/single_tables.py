@@ -68,14 +68,17 @@ def _for_models(replay: Replay, models: Sequence[str]) -> Replay:
     return replace(selected, findings=(*selected.findings, Finding("models", "pass", Notice(message))))
 
 
-def load_contexts(source: TableLike, *, columns: Mapping[str, str] | None = None) -> pa.Table:
+def load_contexts(
+    source: TableLike, *, columns: Mapping[str, str] | None = None, normalize_contexts: bool = False
+) -> pa.Table:
     """Read the contexts to generalize to: ``context`` or ``context_id``, and ``feature_*`` columns.
 
     Entries of ``columns`` that name no column of this table are ignored, so that a study's mapping can be reused.
     """
     check_mapping(columns or {})
     problems: list[Problem] = []
-    tables = read_canonical_tables({"target": source}, ReadingRules(), problems, defaults=ReadingChoices(columns or {}))
+    choices = ReadingChoices(columns or {}, normalize_contexts=normalize_contexts)
+    tables = read_canonical_tables({"target": source}, ReadingRules(), problems, defaults=choices)
     if problems:
         raise DataError(problems)
     return tables["target"].arrow

@@ -20,6 +20,7 @@ from deconfound.loading.csv import read_csv
 from deconfound.loading.file_columns import name_findings, with_common_names
 from deconfound.loading.files import file_error, read_text, resolve_file
 from deconfound.loading.joined_files import join_files
+from deconfound.loading.json_rows import read_json
 from deconfound.loading.jsonl import read_jsonl
 from deconfound.loading.parquet import read_parquet
 from deconfound.loading.partitions import with_partitions
@@ -89,7 +90,9 @@ def _read_path(path: Path, name: str) -> RawTable:
     except UnicodeEncodeError:
         what = "a compressed file whose name is not UTF-8 cannot be opened"
         raise file_error(name, what, "Rename it, or decompress it.") from None
-    return (read_csv if file.format == "csv" else read_jsonl)(data, name)
+    if file.format == "csv":
+        return read_csv(data, name)
+    return read_json(data, name) if file.format == "json" else read_jsonl(data, name)
 
 
 def _from_pandas(frame: Any, name: str) -> pa.Table:  # noqa: ANN401

@@ -13,7 +13,7 @@ from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_line, readable_path
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
-from deconfound.loading.files import CODECS, FORMATS, SPREADSHEETS, SUPPORTED
+from deconfound.loading.files import CODECS, FORMATS, JSON, SPREADSHEETS, SUPPORTED
 
 PathLike: TypeAlias = str | os.PathLike[str]
 MAX_FILES = 10_000
@@ -113,7 +113,7 @@ def _expand(path: Path) -> FoundFiles:
     if not found:
         raise DataError([Problem(path_name(path), "no file has a name like this", "Check the pattern and the folder.")])
     files = [file for one in found for file in (_visible_files(one) if one.is_dir() else [one])]
-    if not any(map(is_table, files)):
+    if not any(is_table(file) or is_json(file) for file in files):
         return FoundFiles(tuple(map(TableFile, files)))  # each is reported by its kind
     return _tables_among(path, _named_part(path), [file for file in files if is_table(file) or not _is_marker(file)])
 
@@ -136,12 +136,12 @@ def _visible_files(folder: Path) -> list[Path]:
 
 
 def _tables_among(named: Path, base: Path, files: Sequence[Path]) -> FoundFiles:
-    tables = [TableFile(path, path.relative_to(base).parts[:-1]) for path in files if is_table(path)]
-    others = [path for path in files if not is_table(path)]
-    if tables:
-        return FoundFiles(tuple(tables), tuple(others))
+    chosen = [path for path in files if is_table(path)] or [path for path in files if is_json(path)]
+    if chosen:
+        tables = tuple(TableFile(path, path.relative_to(base).parts[:-1]) for path in chosen)
+        return FoundFiles(tables, tuple(path for path in files if path not in set(chosen)))
     has = f"; it has {join_names([readable_path(path.name) for path in files])}" if files else ""
-    what = f"there is no Parquet, CSV or JSONL file in this folder{has}"
+    what = f"there is no Parquet, CSV or JSON file in this folder{has}"
     raise DataError([Problem(path_name(named), what, SUPPORTED)])
 
 
@@ -159,3 +159,8 @@ def is_table(path: Path) -> bool:
     if extension in CODECS:
         return FORMATS.get(Path(path.stem).suffix.lower()) not in (None, "parquet")
     return extension in FORMATS
+
+
+def is_json(path: Path) -> bool:
+    """Whether a file may be a table by its name: .json is one in a folder that has no other kind of table."""
+    return (Path(path.stem) if path.suffix.lower() in CODECS else path).suffix.lower() == JSON

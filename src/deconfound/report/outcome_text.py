@@ -37,8 +37,9 @@ def _outcome_direction(details: outcomes.OutcomeDirection, finding: Finding) -> 
     correlation = f"correlation {details.correlation:.2f} within models"
     if finding.verdict == "warn":
         return (
-            f"Outputs that rate well in the log rate poorly in the experiment ({correlation}, {format_p_value(finding)}). "
-            "One source may have an inverted scale; strong confounding can have the same effect.",
+            f"Outputs that rate well in the log rate poorly in the experiment ({correlation}, "
+            f"{format_p_value(finding)}). One source may have an inverted scale; strong confounding can have the same "
+            "effect.",
             CHECK_SCALE,
         )
     test = f"{correlation}, {format_raw_p_value(details.positive_p_value)}"

@@ -196,7 +196,9 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
 
 
 def _reading(stored: dict[str, Any]) -> ReadingChoices:
-    return ReadingChoices(stored["columns"], stored["rename_models"], tuple(stored["ignore"]))
+    return ReadingChoices(
+        stored["columns"], stored["rename_models"], tuple(stored["ignore"]), stored["normalize_contexts"]
+    )
 
 
 def _family(stored: dict[str, Any]) -> Family:

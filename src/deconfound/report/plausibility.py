@@ -62,6 +62,8 @@ def check_reading(reading: object) -> None:
         raise ValueError("ignore is not a list of names")
     if any(split_scope(name)[1] in NEEDED for name in ignore):
         raise ValueError("ignore has a column that every study needs")
+    if not isinstance(reading["normalize_contexts"], bool):
+        raise TypeError("normalize_contexts is neither true nor false")
 
 
 def is_name(text: object) -> bool:
