@@ -278,11 +278,12 @@ def _parse_times(column: Column, values: pa.ChunkedArray, problems: list[Problem
 
 def parse_datetime(text: str) -> datetime | None:
     """An ISO time, also with a space before its zone or with the letters UTC, as databases and logs write it."""
-    if len(text) > MAX_TIME_CHARACTERS:
-        return None
-    match = ZONE_AFTER_SPACE.fullmatch(text)
     try:
-        return datetime.fromisoformat(text if match is None else f"{match['time']}{match['offset'] or '+00:00'}")
+        return datetime.fromisoformat(text)
+    except ValueError:
+        match = ZONE_AFTER_SPACE.fullmatch(text) if len(text) <= MAX_TIME_CHARACTERS else None
+    try:
+        return None if match is None else datetime.fromisoformat(f"{match['time']}{match['offset'] or '+00:00'}")
     except ValueError:
         return None
 
