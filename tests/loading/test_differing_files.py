@@ -79,6 +79,14 @@ def test_what_became_text_is_a_note_where_it_is_used(tmp_path, paths):
     assert found == ['logs: column "outcome" has numbers in 0.parquet and text in 1.parquet; all are read as text.']
 
 
+def test_each_file_may_write_decimals_in_its_own_way(tmp_path, paths):
+    german, english = lambda y: f"{y:.1f}".replace(".", ","), lambda y: f"{y:.2f}"
+    write_halves(tmp_path / "logs", with_outcome(german), with_outcome(english), "csv")
+    study = load(**paths)
+    assert same(study, load(**tables(Good())))
+    assert '0.csv: outcome has decimal commas; "0,0" is read as 0.0.' in notes(study)
+
+
 def test_the_order_of_columns_may_differ(tmp_path, paths):
     write_halves(tmp_path / "logs", unchanged, lambda row: dict(reversed(row.items())), "csv")
     assert same(load(**paths), load(**tables(Good())))

@@ -116,10 +116,10 @@ def _with_decimal_points(columns: Mapping[str, Column]) -> tuple[dict[str, Colum
     read, findings = dict(columns), []
     for name, column in columns.items():
         if name == "outcome" or is_propensity(name) or name.startswith(("label_", "feature_")):
-            read[name], finding = read_decimal_commas(column)
-            if is_propensity(name) and finding is None:
-                read[name], finding = read_percentages(column)
-            findings += [] if finding is None else [finding]
+            read[name], found = read_decimal_commas(column)
+            if is_propensity(name) and not found:
+                read[name], found = read_percentages(column)
+            findings += found
     return read, findings
 
 
