@@ -130,7 +130,7 @@ def kill_recommendation_writes(results: Sequence[Result], folder: Path, kills: i
 def main() -> None:
     """Arguments: what to kill, a folder with the results "one" and "two", the number of kills."""
     what, place, kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    results = [load(place / name).result for name in ("one", "two")]
+    results = [load(place / name) for name in ("one", "two")]
     runs = {"result": kill_result_saves, "recommendations": kill_recommendation_writes, "race": race_result_saves}
     run = runs[what]
     sys.stdout.write(json.dumps({"kills": kills, "hits": run(results, place / "target", kills)}))
