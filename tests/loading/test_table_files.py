@@ -24,14 +24,14 @@ def left_out(study) -> list[tuple[str, str]]:
 def test_files_of_other_kinds_are_named(tmp_path, paths):
     for name in ("README.md", "schema.sql"):
         (tmp_path / "logs" / name).write_text("x")
-    expected = "logs: 2 files are not read, as no Parquet, CSV or JSONL: README.md, schema.sql."
+    expected = "logs: 2 files are not read (no Parquet, CSV or JSON Lines): README.md, schema.sql."
     assert left_out(load(**paths)) == [("pass", expected)]
 
 
 @pytest.mark.parametrize("name", ["part-1.xlsx", "part-1.json", "part-1.zip", "part-1.parquet.gz"])
 def test_files_that_may_have_rows_are_a_warning(tmp_path, paths, name):
     (tmp_path / "logs" / name).write_text("x")
-    expected = f"logs: 1 file is not read, as no Parquet, CSV or JSONL: {name}."
+    expected = f"logs: 1 file is not read (no Parquet, CSV or JSON Lines): {name}."
     assert left_out(load(**paths)) == [("warn", expected)]
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import join_names, pluralize, quote
+from deconfound.formatting import join_names, pluralize, quote, shell_argument
 from deconfound.loading.column_findings import column_findings
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
@@ -160,7 +160,8 @@ def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) 
     fields = field_names(column.values)
     if fields:
         filled = column.values.is_valid().to_numpy()
-        fix = f"Name the field that is meant: --map outcome={column.name}.{fields[0]} (it has {join_names(fields)})."
+        option = shell_argument(f"outcome={column.name}.{fields[0]}")
+        fix = f"Name the field that is meant: --map {option} (it has {join_names(fields)})."
         problems.append(column.row_problem(filled, "is an object, not a number", fix))
         return np.zeros(len(column.values)), []
     rated, missing = without_missing_codes(column, scale)

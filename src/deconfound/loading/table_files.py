@@ -43,9 +43,8 @@ class FoundFiles:
             return ()
         names = join_names([readable_path(path.name) for path in self.others])
         verb = "is" if len(self.others) == 1 else "are"
-        message = (
-            f"{source}: {pluralize(len(self.others), 'file')} {verb} not read, as no Parquet, CSV or JSONL: {names}."
-        )
+        count = f"{pluralize(len(self.others), 'file')} {verb} not read (no Parquet, CSV or JSON Lines)"
+        message = f"{source}: {count}: {names}."
         doubtful = any(path.suffix.lower() in MAY_HAVE_ROWS for path in self.others)
         remedy = "If they have rows of this table, convert them to one of these formats." if doubtful else ""
         return (Finding("files left out", "warn" if doubtful else "pass", Notice(message, remedy)),)
@@ -138,8 +137,8 @@ def _visible_files(folder: Path) -> list[Path]:
 def _tables_among(named: Path, base: Path, files: Sequence[Path]) -> FoundFiles:
     chosen = [path for path in files if is_table(path)] or [path for path in files if is_json(path)]
     if chosen:
-        tables = tuple(TableFile(path, path.relative_to(base).parts[:-1]) for path in chosen)
-        return FoundFiles(tables, tuple(path for path in files if path not in set(chosen)))
+        tables, used = tuple(TableFile(path, path.relative_to(base).parts[:-1]) for path in chosen), set(chosen)
+        return FoundFiles(tables, tuple(path for path in files if path not in used))
     has = f"; it has {join_names([readable_path(path.name) for path in files])}" if files else ""
     what = f"there is no Parquet, CSV or JSON file in this folder{has}"
     raise DataError([Problem(path_name(named), what, SUPPORTED)])
