@@ -1,6 +1,7 @@
 """Missing outcomes: false alarms and power of the checks, and coverage of bounds and of weighted values.
 
     python -m benchmarks.missing_outcomes --studies 1000
+    python -m benchmarks.missing_outcomes --studies 1000 --only "by model"
 
 Four models with 60 randomized rows each and yes/no outcomes. A context has one feature, an output another; both move
 the outcome. In each scenario outcomes are lost in another way. Values are estimated without a reward: the benchmark
@@ -10,7 +11,7 @@ examines bounds and weights, not the fit.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,26 +156,37 @@ def measure(losing: Losing, truth: FloatArray, seed: int) -> Measures:
     )
 
 
-def main() -> None:
-    """Print one row per scenario."""
+def summarize(name: str, measures: Sequence[Measures]) -> str:
+    """One row of the table."""
+    alarms = [np.mean([getattr(one, kind) for one in measures]) for kind in ("warned", "failed")]
+    covered = [
+        np.mean([getattr(one, kind) for one in measures], axis=0).min()
+        for kind in ("complete_cases", "weighted", "bounds")
+    ]
+    width = np.mean([one.width for one in measures])
+    shares = "  ".join(f"{100 * share:8.1f}" for share in (*alarms, *covered))
+    return f"{name:22}{shares}  {width:8.3f}"
+
+
+def parse_arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options; every scenario unless some are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=9_000)
-    given = parser.parse_args()
+    parser.add_argument("--only", action="append", choices=SCENARIOS, metavar="NAME", help="a scenario; repeatable")
+    return parser.parse_args(words)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print one row per scenario; the studies of a scenario do not depend on which others run."""
+    given = parse_arguments(words)
     truth = true_values()
     print("Share of studies; coverage of the worst model, nominal 95 %.\n")
     print("scenario                warned  failed  rated rows  weighted  bounds  width of bounds")
     with one_blas_thread():
-        for name, losing in SCENARIOS.items():
-            measures = [measure(losing, truth, given.seed + i) for i in range(given.studies)]
-            alarms = [np.mean([getattr(one, kind) for one in measures]) for kind in ("warned", "failed")]
-            covered = [
-                np.mean([getattr(one, kind) for one in measures], axis=0).min()
-                for kind in ("complete_cases", "weighted", "bounds")
-            ]
-            width = np.mean([one.width for one in measures])
-            shares = "  ".join(f"{100 * share:8.1f}" for share in (*alarms, *covered))
-            print(f"{name:22}{shares}  {width:8.3f}", flush=True)
+        for name in given.only or SCENARIOS:
+            measures = [measure(SCENARIOS[name], truth, given.seed + i) for i in range(given.studies)]
+            print(summarize(name, measures), flush=True)
 
 
 if __name__ == "__main__":

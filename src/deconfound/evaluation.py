@@ -84,7 +84,10 @@ def prepare(
     require_rows(_rows_per_model(study.experiment, study), study.experiment.source)
     if options.extra_contexts:
         require_extra_contexts(study)
-    target = None if options.target is None else load_contexts(options.target, columns=options.target_columns)
+    target = None
+    if options.target is not None:
+        normalize = study.reading.normalize_contexts
+        target = load_contexts(options.target, columns=options.target_columns, normalize_contexts=normalize)
     progress("reading texts", 0.0)
     study = study.in_content_order()
     with one_blas_thread():
@@ -192,6 +195,7 @@ class PreparedStudy:
             featurizer=arrays.featurizer,
             level=level,
             seed=self.seed,
+            reading=self.study.reading,
         )
 
     def _missing_outcomes(self, data: ScoredExperiment) -> MissingOutcomes | None:

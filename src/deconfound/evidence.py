@@ -13,7 +13,7 @@ MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of
 MIN_COMPARED_MODELS = 2  # with rows in the experiment
 MAX_USEFUL_WIDTH = 0.8  # of the narrowest interval; wider ones exclude next to nothing on a scale from 0 to 1
 NEEDED = (
-    "Values within ±0.1 need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
+    "Values within ±10 % of the scale need about 100 rows per model for yes/no outcomes, and 25 for ratings; "
     "`deconfound plan` computes it for your data."
 )
 
@@ -53,6 +53,6 @@ def require_information(values: Values, rows: int, level: float) -> None:
     narrowest = float((interval[:, 1] - interval[:, 0]).min())
     if narrowest > MAX_USEFUL_WIDTH:
         raise EvidenceError(
-            f"{pluralize(rows, 'randomized row')} cannot compare models: on a scale from 0 to 1, the narrowest "
-            f"{format_percent(level)} interval of a value has a width of {narrowest:.2f}. {NEEDED}"
+            f"{pluralize(rows, 'randomized row')} cannot compare models: the narrowest {format_percent(level)} "
+            f"interval of a value spans {format_percent(narrowest, 0)} of the scale. {NEEDED}"
         )

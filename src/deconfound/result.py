@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from deconfound.atomic import write_text
-from deconfound.data import Replay
+from deconfound.data import NO_CHOICES, ReadingChoices, Replay
 from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.routing import RoutingGain
 from deconfound.errors import DataError, Problem
@@ -88,6 +88,7 @@ class Result:
     featurizer: Featurizer
     level: float
     seed: int
+    reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
 
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"
@@ -110,12 +111,14 @@ class Result:
     ) -> tuple[Recommendation, ...]:
         """The best model for new contexts, given as their replay: files, a DataFrame or an Arrow table.
 
-        ``columns`` and ``rename_models`` are those of ``load``.
+        Names that the study was read with (``columns``, ``rename_models`` and ``ignore`` of ``load``) are used again;
+        others go first.
         """
+        study = replace(self.reading, columns={**self.reading.columns, **(columns or {})})
         replay = (
             contexts
             if isinstance(contexts, Replay)
-            else load_replay(contexts, study_columns=columns, rename_models=rename_models, models=self.models)
+            else load_replay(contexts, rename_models=rename_models, models=self.models, study=study)
         )
         missing = sorted(set(self._required_columns()) - set(replay.arrow.column_names))
         if missing:
@@ -159,13 +162,13 @@ class Result:
         A saved result in the folder is replaced in one step. Another ``result.json`` is replaced only with
         ``overwrite``.
         """
-        from deconfound.report.persistence import SavedResult, save
+        from deconfound.report.persistence import save
 
-        save(SavedResult(self, {}), Path(directory), overwrite=overwrite)
+        save(self, Path(directory), overwrite=overwrite)
 
     @staticmethod
     def load(directory: Path | str) -> Result:
         """Read a saved result."""
         from deconfound.report.persistence import load
 
-        return load(Path(directory)).result
+        return load(Path(directory))

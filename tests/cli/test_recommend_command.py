@@ -6,9 +6,11 @@ import csv
 import json
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
+import deconfound as dc
 from deconfound.cli import main
 from deconfound.demo import make_demo
 from tests.support.commands import SMALL, evaluate_command
@@ -87,3 +89,84 @@ def test_the_column_names_of_the_study_are_used_again(study_folder, tmp_path, ca
     assert main(["recommend", str(saved), "--replay", str(tmp_path / "replay.parquet"), "-o", str(output)]) == 0
     assert capsys.readouterr().err == f"Written to {output}.\n"
     assert main(["recommend", str(saved), "--replay", str(study_folder / "replay.parquet")]) == 0
+
+
+def write_prefixed(study_folder, folder, *, roles=("log", "experiment", "replay")):
+    """The study with the provider in front of every model, and columns under other names."""
+    for role in ("log", "experiment", "replay"):
+        table = pq.read_table(study_folder / f"{role}.parquet")
+        if role in roles:
+            names = pa.array([f"acme/{name}" for name in table["model"].to_pylist()])
+            table = table.set_column(table.column_names.index("model"), "model", names)
+        pq.write_table(table, folder / f"{role}.parquet")
+
+
+MODELS = ("aspen", "birch", "cedar", "fir", "maple", "oak")
+RENAMED = [word for name in MODELS for word in ("--rename-model", f"acme/{name}={name}")]
+
+
+def test_renamed_models_and_ignored_columns_of_the_study_are_used_again(study_folder, tmp_path, capsys):
+    """Also where only the log has the other names, and where new tables have the new ones."""
+    write_prefixed(study_folder, tmp_path)
+    saved = tmp_path / "saved"
+    options = ["--ignore", "replay.draw", "--refits", "2", "-o", str(saved)]
+    assert main(evaluate_command(tmp_path, *RENAMED, *options)) == 0
+    capsys.readouterr()
+    for folder in (tmp_path, study_folder):
+        assert main(["recommend", str(saved), "--replay", str(folder / "replay.parquet"), "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert {row["model"] for row in rows} <= set(MODELS)
+        assert len(rows) == len(pq.read_table(study_folder / "replay.parquet")["context_id"].unique())
+    replay = pq.read_table(study_folder / "replay.parquet")
+    broken = replay.set_column(replay.column_names.index("draw"), "draw", pa.array(["x"] * len(replay)))
+    pq.write_table(broken, tmp_path / "broken.parquet")
+    assert main(["recommend", str(saved), "--replay", str(tmp_path / "broken.parquet")]) == 0
+
+
+def test_a_new_name_goes_before_that_of_the_study(study_folder, tmp_path, capsys):
+    write_prefixed(study_folder, tmp_path, roles=("log",))
+    saved = tmp_path / "saved"
+    assert main(evaluate_command(tmp_path, *RENAMED, "--refits", "2", "-o", str(saved))) == 0
+    replay = pq.read_table(study_folder / "replay.parquet")
+    names = ["acme/oak" if name == "cedar" else name for name in replay["model"].to_pylist()]
+    pq.write_table(
+        replay.set_column(replay.column_names.index("model"), "model", pa.array(names)), tmp_path / "n.parquet"
+    )
+    command = ["recommend", str(saved), "--replay", str(tmp_path / "n.parquet")]
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "has no output of cedar" in capsys.readouterr().err
+    assert main([*command, "--rename-model", "acme/oak=cedar"]) == 0
+
+
+def test_python_remembers_the_names_too(study_folder, tmp_path):
+    write_prefixed(study_folder, tmp_path)
+    tables = {role: tmp_path / f"{role}.parquet" for role in ("log", "experiment", "replay")}
+    study = dc.load(**tables, rename_models={f"acme/{name}": name for name in MODELS})
+    options = dc.EvaluationOptions(refits=2)
+    result = dc.evaluate(study, family="exp-only", options=options)
+    expected = result.recommend(tables["replay"])
+    result.save(tmp_path / "saved")
+    assert dc.Result.load(tmp_path / "saved").recommend(tables["replay"]) == expected
+
+
+@pytest.mark.parametrize("given", ["{0}/new", "{0}/new/*.csv", ("{0}/new/a.csv", "{0}/new/b.csv")])
+def test_new_contexts_may_be_in_several_files(saved_result, study_folder, tmp_path, given, capsys):
+    replay = pq.read_table(study_folder / "replay.parquet")
+    (tmp_path / "new").mkdir()
+    half = len(replay) // 2
+    for name, part in (("a", replay[:half]), ("b", replay[half:].rename_columns(_as_prompt(replay)))):
+        pacsv.write_csv(part, tmp_path / "new" / f"{name}.csv")
+    paths = [one.format(tmp_path) for one in ([given] if isinstance(given, str) else given)]
+    outputs = []
+    for files in ([str(study_folder / "replay.parquet")], paths):
+        assert main(["recommend", str(saved_result), "--json", "--replay", *files]) == 0
+        outputs.append(json.loads(capsys.readouterr().out))
+    assert outputs[0] == outputs[1]
+    command = ["recommend", str(saved_result), "--replay", *paths, "-o", str(tmp_path / "new" / "a.csv"), "--overwrite"]
+    assert main(command) == 2
+    assert "input" in capsys.readouterr().err
+
+
+def _as_prompt(table):
+    return ["prompt" if name == "context" else name for name in table.column_names]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
@@ -120,3 +122,44 @@ def test_words_of_outcomes_may_be_a_table(folder, capsys):
     study = write_study(folder, f"{TABLES}[outcome-values]\nnever = 0\nalways = 1\n")
     assert main(["check", study, "-q"]) == 1
     assert "no outcome is never, always" in capsys.readouterr().err
+
+
+def with_codes(folder, code):
+    """The study with a number for every tenth outcome, of which nobody asked."""
+    for name in ("log", "experiment"):
+        table = pq.read_table(folder / f"{name}.parquet")
+        outcome = [code if row % 10 == 0 else y for row, y in enumerate(table["outcome"].to_pylist())]
+        table = table.set_column(table.column_names.index("outcome"), "outcome", pa.array(outcome, pa.float64()))
+        pq.write_table(table, folder / f"{name}.parquet")
+
+
+def test_codes_for_missing_outcomes_may_be_negative_numbers(folder, capsys):
+    with_codes(folder, -1.0)
+    tables = [f"--{name}={folder / name}.parquet" for name in ("log", "experiment", "replay")]
+    assert main(["check", *tables, "-q"]) == 1
+    assert "pass --outcome-values -1=missing." in capsys.readouterr().err
+    study = write_study(folder, f'{TABLES}[outcome-values]\n-1 = "missing"\n')
+    for given in ([*tables, "--outcome-values", "-1=missing"], [*tables, "--outcome-values=-1=Missing"], [study]):
+        assert main(["check", *given, "-q"]) == 0
+        assert "outcomes count as missing: -1 (" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    "values", ["-1=missing,-1=0", "-1=missing,-1=missing", "=missing", "missing", "a=missing,b", "a=nan"]
+)
+def test_meanings_that_cannot_be_are_refused(folder, values, capsys):
+    study = write_study(folder, TABLES)
+    assert main(["check", study, "-q", f"--outcome-values={values}"]) == 2
+    assert "--outcome-values" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [(-1.0, '# outcome-values = "-1=missing"'), (999.0, '# outcome-values = "999=missing"')]
+)
+def test_init_names_numbers_that_may_stand_for_missing_outcomes(folder, code, expected, capsys):
+    with_codes(folder, code)
+    assert main(["init", str(folder), "-o", str(folder / "study.toml")]) == 0
+    text = (folder / "study.toml").read_text(encoding="utf-8")
+    assert expected in text
+    assert "outcome-range = [1, 5]" in text  # an example in a comment; the code is no end of the scale
+    capsys.readouterr()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deconfound.data import ReadingChoices
 from deconfound.errors import UsageError
 from deconfound.loading import load, load_contexts, load_replay
 from tests.support.studies import Good, good_with, refused, same, tables
@@ -45,9 +46,8 @@ def test_a_map_of_a_name_that_does_not_exist_is_refused(name):
 def test_a_study_s_map_serves_its_replay_and_its_target():
     good = good_with(replay=lambda row: move(row, "output", "said"))
     columns = {"log.outcome": "liked", "replay.output": "said", "target.context": "question"}
-    assert (
-        load_replay(tables(good)["replay"], study_columns=columns).arrow["output"].to_pylist()[0] == "ant on question 0"
-    )
+    replay = load_replay(tables(good)["replay"], study=ReadingChoices(columns))
+    assert replay.arrow["output"].to_pylist()[0] == "ant on question 0"
     target = tables(good)["replay"].select(["context"]).rename_columns(["question"])
     assert load_contexts(target, columns=columns)["context"].to_pylist()[0] == "question 0"
 

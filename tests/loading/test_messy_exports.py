@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from deconfound.data import Study
 from deconfound.loading import load
-from tests.support.studies import Good, as_csv, as_jsonl, good_with, refused, tables
+from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, good_with, refused, tables
 
 EVERY = ("log", "experiment", "replay")
 Change = Callable[[dict], object]
@@ -64,6 +68,42 @@ def with_prefix(row: dict) -> None:
     row["model"] = f"acme/{row['model']}"
 
 
+def as_categories(rows: list) -> bytes:
+    """Parquet as pandas writes categories: every column is a dictionary."""
+    table, sink = pa.Table.from_pylist(rows), io.BytesIO()
+    columns = [column.dictionary_encode() for column in table.columns]
+    pq.write_table(pa.table(columns, names=table.column_names), sink)
+    return sink.getvalue()
+
+
+def as_list(rows: list) -> bytes:
+    return json.dumps(rows, indent=2, ensure_ascii=False).encode()
+
+
+def with_empty_rows(data: bytes) -> bytes:
+    """As spreadsheets leave rows in which something stood once."""
+    return data + 3 * (b";" * data.split(b"\n", 1)[0].count(b";") + b"\n")
+
+
+def in_members(data: bytes) -> bytes:
+    """Two compressed files that were appended to each other."""
+    return gzip.compress(data[:50]) + gzip.compress(data[50:])
+
+
+def as_feedback(row: dict) -> None:
+    row["feedback"] = {"rating": row.pop("outcome"), "comment": None, "by": {"user": "u"}}
+
+
+def as_database(row: dict) -> None:
+    """Numbers as text, times with the name of their zone, and a record, as BigQuery exports rows."""
+    row |= {"outcome": str(row["outcome"]), "created_at": "2026-05-01 10:00:00.5 UTC", "meta": {"tokens": "12"}}
+
+
+def with_number(row: dict) -> None:
+    """An id as a database stores it, with decimals."""
+    row["context_id"] = Decimal(int(row["context"].split()[-1])).quantize(Decimal("0.000000001"))
+
+
 RENAME = {"rename_models": {f"acme/{name}": name for name in ("ant", "bee", "cat")}}
 SEMICOLONS = lambda rows: as_csv(rows, ";")  # noqa: E731
 AS_BEFORE = {
@@ -100,6 +140,33 @@ AS_BEFORE = {
     "test rows": Export(
         lambda: _with_test_rows(Good()), options={"where": ["log.env!=test"], "columns": {"log.outcome": "outcome"}}
     ),
+    "a line that names the separator": Export(write=SEMICOLONS, change=lambda data: b"sep=;\r\n" + data),
+    "a spreadsheet's Unicode text": Export(
+        write=lambda rows: as_csv(rows, "\t"), change=lambda data: data.decode().encode("utf-16")
+    ),
+    "empty rows at the end": Export(write=SEMICOLONS, change=with_empty_rows),
+    "two byte-order marks": Export(change=lambda data: 2 * codecs.BOM_UTF8 + data),
+    "the end-of-file character": Export(change=lambda data: data + b"\x1a"),
+    "an index with the name of pandas": Export(in_all(lambda row: row.update({"Unnamed: 0": 3}))),
+    "categories": Export(write=as_categories, ending="parquet"),
+    "compressed files appended to each other": Export(change=in_members, ending="csv.gz"),
+    "JSON lines under another name": Export(in_rated(as_database), as_jsonl, ending="json"),
+    "one list of objects": Export(write=as_list, ending="json"),
+    "a compressed list of objects": Export(write=as_list, change=gzip.compress, ending="json.gz"),
+    "nested feedback": Export(
+        in_rated(as_feedback), as_jsonl, ending="jsonl", options={"columns": {"outcome": "feedback.rating"}}
+    ),
+    "nested feedback as JSON in a cell": Export(
+        in_rated(lambda row: row.update(feedback=json.dumps({"rating": row.pop("outcome")}))),
+        options={"columns": {"outcome": "feedback.rating"}},
+    ),
+    "names in camel case": Export(change=renamed("context,model,output", "Prompt,modelName,Response")),
+    "invisible characters in names": Export(change=renamed("context,model", "context\u200b,\u00a0model")),
+    "propensities in percent": Export(lambda: good_with(experiment=lambda row: row.update(propensity="33 %"))),
+    "other line ends in one table": Export(
+        lambda: good_with(experiment=lambda row: row.update(context=f" {row['context']}\r\n")),
+        options={"normalize_contexts": True},
+    ),
     "users that are sometimes missing": Export(
         lambda: _some(Good(), lambda row: row.update(user_id=None), lambda row: row.update(user_id="u"))
     ),
@@ -135,6 +202,43 @@ def test_a_messy_export_is_the_same_study(tmp_path, name):
                 assert given[column].to_pylist() == pytest.approx(clean[column].to_pylist())
             else:
                 assert given[column].to_pylist() == clean[column].to_pylist(), column
+
+
+def test_nulls_of_a_database_are_missing_values(tmp_path):
+    """PostgreSQL writes \\N for them, and t and f for true and false."""
+    good = Good()
+    for row in (*good.log, *good.experiment):
+        row["outcome"] = "t" if row["outcome"] else "f"
+    good.log[3]["outcome"] = "\\N"
+    study = load(**Export(lambda: good).save(tmp_path))
+    assert len(study.unrated_log) == 1
+    assert rounded(study) == [float(number % 2) for number in range(12) if number != 3]
+    good.log[5]["output"] = "\\N"
+    assert "log.csv row 6: output has no value" in refused(**Export(lambda: good).save(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-05-01 10:00:00 UTC", 0),
+        ("2026-05-01 10:00:00.250 UTC", 0.25),
+        ("2026-05-01 10:00:00 +0000 UTC", 0),
+        ("2026-05-01 12:00:00 +0200", 0),
+        ("2026-05-01 12:00:00+02", 0),
+    ],
+)
+def test_times_of_databases_are_read(tmp_path, text, seconds):
+    good = in_rated(lambda row: row.update(time=text))
+    assert set(load(**Export(good).save(tmp_path)).log.arrow["time"].to_pylist()) == {1777629600 + seconds}
+
+
+def test_ids_with_decimals_are_the_same_as_whole_ones(tmp_path):
+    export = Export(lambda: good_with(log=with_number, experiment=with_number), as_parquet, ending="parquet")
+    paths = export.save(tmp_path)
+    replay = good_with(replay=lambda row: row.update(context_id=int(row["context"].split()[-1]))).replay
+    (tmp_path / "replay.csv").write_bytes(as_csv(replay))
+    study = load(**paths | {"replay": tmp_path / "replay.csv"})
+    assert set(study.experiment.arrow["context_id"].to_pylist()) == {str(number) for number in range(6)}
 
 
 def rounded(study: Study) -> list[float]:
@@ -181,10 +285,6 @@ REFUSED = {
         ),
         ("log.csv line 2", "is not UTF-8", "iconv -f cp1252"),
     ),
-    "UTF-16": (
-        Export(change=lambda data: data.decode().encode("utf-16"), roles=("log",)),
-        ("log.csv", "UTF-16", "UTF-8"),
-    ),
     "a spreadsheet": (Export(ending="xlsx"), ("log.xlsx", "spreadsheet", "CSV")),
     "a spreadsheet under another name": (
         Export(change=lambda data: b"PK\x03\x04" + data, roles=("log",)),
@@ -192,7 +292,7 @@ REFUSED = {
     ),
     "line breaks at the end of contexts": (
         Export(lambda: good_with(experiment=lambda row: row.update(context=row["context"] + "\n"))),
-        ("experiment.csv row 1", "only in surrounding spaces, line ends", "write them the same"),
+        ("experiment.csv row 1", "only in surrounding spaces, line ends", "--normalize-contexts"),
     ),
     "a header in the middle": (
         Export(change=lambda data: data + data, roles=("log",)),
@@ -230,6 +330,34 @@ REFUSED = {
         Export(change=lambda data: data.replace(b"question 3", b'"question 3', 1), roles=("log",)),
         ("log.csv row 4", "a quote is never closed", "Close it"),
     ),
+    "nested feedback without a field": (
+        Export(in_rated(as_feedback), as_jsonl, ending="jsonl"),
+        ("log.jsonl line 1", "is an object, not a number", "--map outcome=feedback.rating (it has rating, by)"),
+    ),
+    "no names of columns": (
+        Export(change=lambda data: data.split(b"\n", 1)[1], roles=("log",)),
+        ("log.csv: there is no column for the model", "in the first line"),
+    ),
+    "a title above the names": (
+        Export(change=lambda data: b"Ratings of May\n\n" + data, roles=("log",)),
+        ("log.csv row 1", "more than the header's 1 (Ratings of May)", "above the column names"),
+    ),
+    "a summary below the rows": (
+        Export(change=lambda data: data + b"(12 rows)\n", roles=("log",)),
+        ("log.csv row 13", "the row has 1 cell"),
+    ),
+    "failed calls": (
+        Export(in_rated(lambda row: row.update(output=None)), as_jsonl, ending="jsonl", roles=()),
+        ("log.jsonl line 1", "output has no value", '--where "log.output!="'),
+    ),
+    "a code for missing ratings": (
+        Export(outcome_as(lambda number: 1 + 4 * number if number else 99), options={"outcome_range": (1, 5)}),
+        ("log.csv row 1", "99 is outside --outcome-range 1 5", "--outcome-values 99=missing"),
+    ),
+    "words and stars": (
+        Export(lambda: _some(Good(), lambda row: row.update(outcome="4"), lambda row: row.update(outcome="yes"))),
+        ("log.csv row 1", 'outcome 4 is a number among words such as "yes"', "--outcome-values WORD=NUMBER"),
+    ),
     "an empty file": (Export(change=lambda _: b"", roles=("log",)), ("log.csv", "0 bytes", "Export it again")),
 }
 
@@ -243,4 +371,4 @@ def test_what_cannot_be_read_is_explained(tmp_path, name):
 
 
 def test_there_are_enough_cases():
-    assert len(AS_BEFORE) + len(REFUSED) >= 35
+    assert len(AS_BEFORE) + len(REFUSED) >= 60

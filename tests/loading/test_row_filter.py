@@ -164,4 +164,4 @@ def test_every_file_of_a_table_needs_the_column_of_a_condition(tmp_path):
         rows = [row | env for row in Good().log]
         (tmp_path / "logs" / name).write_bytes(as_csv(rows))
     message = refused(**paths | {"log": tmp_path / "logs"}, where="env=prod")
-    assert 'b.csv: there is no column "env" for --where, which other files of logs have' in message
+    assert 'b.csv: there is no column "env" for --where, which a.csv has' in message

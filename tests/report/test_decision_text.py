@@ -8,7 +8,7 @@ import numpy as np
 
 from deconfound.decide.routing import RoutingGain
 from deconfound.report.decision_text import log_bias_text, routing_text
-from deconfound.report.scale import Scale
+from deconfound.report.scale import UNIT, Scale
 from deconfound.value import LogBias, ModelBias
 
 BIAS = LogBias(
@@ -46,12 +46,12 @@ ROUTING = RoutingGain(
 
 
 def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
-    assert log_bias_text(BIAS) == (
+    assert log_bias_text(BIAS, UNIT) == (
         'The log ranks "maple" first, but maple is not the best model. The log overrates maple and underrates cedar. '
         "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
     without_names = replace(BIAS, overrated=(), underrated=())
-    assert log_bias_text(without_names) == (
+    assert log_bias_text(without_names, UNIT) == (
         'The log ranks "maple" first, but maple is not the best model. '
         "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
@@ -59,7 +59,7 @@ def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
 
 def test_a_biased_log_may_still_rank_the_best_model_first():
     biased = replace(BIAS, verdict="biased", underrated=(), best_set=("cedar", "maple"))
-    assert log_bias_text(biased) == (
+    assert log_bias_text(biased, UNIT) == (
         'The log overrates maple. The model it ranks first, "maple", may still be the best. '
         "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
     )
@@ -67,47 +67,47 @@ def test_a_biased_log_may_still_rank_the_best_model_first():
 
 def test_a_log_that_ranks_the_same_model_first_is_said_to():
     same = replace(BIAS, verdict="biased", best_set=("maple", "cedar"))
-    assert 'The model it ranks first, "maple", is also first here.' in log_bias_text(same)
+    assert 'The model it ranks first, "maple", is also first here.' in log_bias_text(same, UNIT)
 
 
 def test_no_detected_bias_comes_with_its_bound():
     unbiased = replace(BIAS, verdict="no bias shown", overrated=(), underrated=(), rms_bias=0.0)
-    assert log_bias_text(unbiased) == (
+    assert log_bias_text(unbiased, UNIT) == (
         "No bias of the log was detected at 95 % confidence; for a single model it may be up to 0.36."
     )
 
 
 def test_models_without_an_estimate_are_named():
     missing = (BIAS.biases[0], replace(BIAS.biases[1], estimate=np.nan), BIAS.biases[2])
-    assert log_bias_text(replace(BIAS, biases=missing)).endswith(" No bias could be estimated for cedar.")
+    assert log_bias_text(replace(BIAS, biases=missing), UNIT).endswith(" No bias could be estimated for cedar.")
     inconclusive = replace(BIAS, biases=missing, verdict="cannot tell")
-    assert log_bias_text(inconclusive) == (
+    assert log_bias_text(inconclusive, UNIT) == (
         "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
     )
 
 
 def test_each_routing_verdict_has_its_sentence():
-    assert routing_text(ROUTING) == (
+    assert routing_text(ROUTING, UNIT) == (
         'Routing pays: it gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090).'
     )
-    assert routing_text(replace(ROUTING, verdict="one model")) == (
+    assert routing_text(replace(ROUTING, verdict="one model"), UNIT) == (
         'Use "cedar" everywhere: no routing can gain 0.01 or more (95 % confidence).'
     )
     inconclusive = replace(ROUTING, verdict="cannot tell")
-    assert routing_text(inconclusive) == (
+    assert routing_text(inconclusive, UNIT) == (
         'Routing may pay: it gains +0.050 over always using "cedar" (95 % interval +0.010 to +0.090), but not '
         "significantly over every single model."
     )
-    assert routing_text(replace(inconclusive, gain_low=-0.01)) == (
+    assert routing_text(replace(inconclusive, gain_low=-0.01), UNIT) == (
         'No evidence that routing by these recommendations pays: their gain over always using "cedar" lies between '
         "-0.010 and +0.090 (95 % confidence)."
     )
     for few in (replace(inconclusive, on_policy_rows=1), replace(inconclusive, on_policy_rows=1, gain=np.nan)):
-        assert routing_text(few) == (
+        assert routing_text(few, UNIT) == (
             "No evidence on routing: 1 experiment row used the model that routing would choose. Randomize more "
             "contexts."
         )
-    assert routing_text(replace(inconclusive, gain=np.nan)) == (
+    assert routing_text(replace(inconclusive, gain=np.nan), UNIT) == (
         'No evidence on routing: where it would choose another model than "cedar", too few experiment rows show the '
         "difference. Randomize more contexts."
     )
@@ -123,14 +123,24 @@ def test_names_with_control_characters_stay_on_one_line():
 
 
 def test_biases_and_gains_are_printed_on_the_users_scale():
-    stars = Scale(1.0, 5.0)
-    assert "typically off by 0.50; for a single model it may be up to 1.44" in log_bias_text(BIAS, stars)
-    assert "gains +0.20 over" in routing_text(ROUTING, stars)
-    assert "(95 % interval +0.04 to +0.36)" in routing_text(ROUTING, stars)
-    assert "can gain 0.04 or more" in routing_text(replace(ROUTING, verdict="one model"), stars)
+    stars = Scale(1.0, 5.0, "of 5 stars")
+    assert "typically off by 0.50 stars; for a single model it may be up to 1.44 stars" in log_bias_text(BIAS, stars)
+    assert "gains +0.20 stars over" in routing_text(ROUTING, stars)
+    assert "(95 % interval +0.04 to +0.36 stars)" in routing_text(ROUTING, stars)
+    assert "can gain 0.04 stars or more" in routing_text(replace(ROUTING, verdict="one model"), stars)
 
 
 def test_with_costs_the_log_is_judged_before_cost():
     """The model that the log ranks first may well be the best net of cost."""
     assert "maple is not the best model before cost." in log_bias_text(BIAS, before_cost=True)
     assert "may still be the best before cost." in log_bias_text(replace(BIAS, verdict="biased"), before_cost=True)
+
+
+def test_without_a_scale_the_text_names_its_own():
+    """``result.log_bias.summary`` and ``result.routing.summary`` do not know that of the tables."""
+    note = "Numbers are on a scale from 0 to 1."
+    assert log_bias_text(BIAS) == f"{log_bias_text(BIAS, UNIT)} {note}"
+    assert routing_text(ROUTING) == f"{routing_text(ROUTING, UNIT)} {note}"
+    few = replace(ROUTING, verdict="cannot tell", on_policy_rows=1)
+    for text in (log_bias_text(replace(BIAS, verdict="cannot tell")), routing_text(few)):
+        assert note not in text

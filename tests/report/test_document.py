@@ -12,6 +12,7 @@ import pytest
 import deconfound as dc
 from deconfound.decide.routing import RoutingGain
 from deconfound.report.attribution_text import explain_log_weight
+from deconfound.report.decision_text import log_bias_text
 from deconfound.report.document import (
     attribution_document,
     document,
@@ -23,10 +24,13 @@ from deconfound.report.document import (
     recommendation_counts,
     values_document,
 )
+from deconfound.report.scale import UNIT, Scale
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
 from deconfound.value.log_bias import LogBias
 from tests.support.results import demo_result
+
+SENTENCES = ("summary", "explanation", "message", "remedy")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +85,7 @@ def test_log_bias_and_routing_have_their_verdicts_and_sentences(result, content)
     for name, field, kind in (("log_bias", result.log_bias, LogBias), ("routing", result.routing, RoutingGain)):
         assert set(content[name]) == {each.name for each in fields(kind)} | {"summary"}
         assert content[name]["verdict"] == field.verdict
-        assert content[name]["summary"] == field.summary
+        assert field.summary.startswith(content[name]["summary"])
 
 
 def test_the_attribution_has_every_share_and_its_explanation(result, content):
@@ -113,7 +117,7 @@ def test_every_part_can_be_read_back(result, content):
     np.testing.assert_array_equal(attribution.shares, result.attribution.shares)
     np.testing.assert_array_equal(attribution.bootstrap_sd, result.attribution.bootstrap_sd)
     assert attribution.variance_components == result.attribution.variance_components
-    assert read_attribution(attribution_document(None)) is None
+    assert read_attribution(attribution_document(None, UNIT)) is None
 
 
 def test_a_number_that_cannot_be_estimated_is_null_and_is_read_back(result):
@@ -132,9 +136,17 @@ def test_a_number_that_cannot_be_estimated_is_null_and_is_read_back(result):
 
 
 def test_numbers_stay_on_a_scale_from_0_to_1_beside_the_range(result, content):
+    """Sentences are on the user's scale; every number is the same."""
     stars = json.loads(dump_json(document(replace(result, outcome_range=(1.0, 5.0)))))
-    assert content["outcome_range"] == [0.0, 1.0]
-    assert stars == {**content, "outcome_range": [1.0, 5.0]}
+    assert (content["scale"], content["outcome_range"]) == ("0 to 1", [0.0, 1.0])
+    assert without_sentences(stars) == without_sentences({**content, "outcome_range": [1.0, 5.0]})
+    assert stars["log_bias"]["summary"] == log_bias_text(result.log_bias, Scale(1.0, 5.0))
+
+
+def without_sentences(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_sentences(part) for key, part in value.items() if key not in SENTENCES}
+    return [without_sentences(part) for part in value] if isinstance(value, list) else value
 
 
 def test_the_population_is_data(result, content):

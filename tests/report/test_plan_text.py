@@ -10,8 +10,9 @@ import pytest
 
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.planning import AssumedInputs, PlanInputs, plan
+from deconfound.report.plan_document import plan_document, plan_findings
 from deconfound.report.plan_figure import plan_figure
-from deconfound.report.plan_text import plan_document, plan_findings, plan_text
+from deconfound.report.plan_text import plan_text
 from tests.support.plan_inputs import plan_inputs
 from tests.support.snapshots import assert_matches_snapshot
 
@@ -72,7 +73,7 @@ def test_the_document_contains_every_number_and_is_valid_json():
     planned = plan(pilot_inputs(), tolerance=0.01)
     answer = planned.rows_for(best=0.7, allocation="optimal")
     document = json.loads(json.dumps(plan_document(planned, [answer], planned.table()), allow_nan=False))
-    assert document["schema"] == 3
+    assert document["schema"] == 4
     assert document["tolerance"] == 0.01
     assert document["inputs"]["source"] == "pilot"
     assert document["inputs"]["design_effect"] == pytest.approx(1.5)

@@ -61,3 +61,25 @@ def test_units_follow_values():
     assert Scale(1.0, 5.0, "of 5 stars").value_in_unit(0.6) == "3.40 of 5 stars"
     assert UNIT.value_in_unit(0.6) == "0.600"
     assert UNIT.description == ""
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("of 5 stars", "0.40 stars"),
+        ("out of 5 points", "0.40 points"),
+        ("/ 5", "0.40"),
+        ("of 5", "0.40"),
+        ("s", "0.40 s"),
+        ("offers", "0.40 offers"),
+        ("", "0.40"),
+    ],
+)
+def test_differences_have_the_unit_without_the_upper_end(unit, expected):
+    scale = Scale(1.0, 5.0, unit)
+    assert scale.with_unit(scale.difference(0.1)) == expected
+
+
+def test_the_scale_is_described_in_its_unit():
+    assert Scale(1.0, 5.0, "of 5 stars").description == "on your scale from 1 to 5 stars"
+    assert Scale(1.0, 5.0).description == "on your scale from 1 to 5"

@@ -13,6 +13,8 @@ from deconfound.findings import Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
 from deconfound.report.check_text import false_alarm_note
+from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.scale import UNIT
 from deconfound.report.scope_text import ONE_LOOK
 from deconfound.report.text import (
     MAX_LISTED_PAIRS,
@@ -118,8 +120,8 @@ def test_warnings_are_listed_with_remedies_and_inconclusive_checks_counted(resul
 
 
 def test_log_bias_and_routing_sentences_are_part_of_the_text(result):
-    assert result.log_bias.summary in answer_lines(result)
-    assert result.routing.summary in lines(result, "Routing")
+    assert log_bias_text(result.log_bias, UNIT) in answer_lines(result)
+    assert routing_text(result.routing, UNIT) in lines(result, "Routing")
 
 
 def test_the_explanation_of_the_log_bias_is_part_of_the_verbose_text(result):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from deconfound.report.persistence import SavedResult, load, save
+from deconfound.report.persistence import load, save
 from deconfound.report.recommendations_io import RecommendationTable, write_recommendations
 from deconfound.result import Result
 
@@ -72,40 +72,40 @@ def kill_result_saves(results: Sequence[Result], folder: Path, kills: int) -> in
     known = [result.document() for result in results]
 
     def check() -> None:
-        if load(folder).result.document() not in known:
+        if load(folder).document() not in known:
             raise AssertionError("neither the old result nor the new one")
 
-    return kill_repeatedly(lambda at: save(SavedResult(results[at], {}), folder), check, kills, folder)
+    return kill_repeatedly(lambda at: save(results[at], folder), check, kills, folder)
 
 
 def race_result_saves(results: Sequence[Result], folder: Path, kills: int) -> int:
     """Two processes save into one folder at the same time, while this one reads; then both are killed."""
     known = [result.document() for result in results]
-    save(SavedResult(results[0], {}), folder)
+    save(results[0], folder)
     clean, reads = len(files(folder)), 0
     for _ in range(kills):
-        children = [fork_saver(SavedResult(result, {}), folder) for result in results]
+        children = [fork_saver(result, folder) for result in results]
         try:
             deadline = time.monotonic() + MAX_DELAY
             while time.monotonic() < deadline:
-                reads += load(folder).result.document() in known
+                reads += load(folder).document() in known
         finally:
             for child in children:
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-        if load(folder).result.document() not in known:
+        if load(folder).document() not in known:
             raise AssertionError("a mixture")
-        save(SavedResult(results[0], {}), folder)
+        save(results[0], folder)
         if len(files(folder)) != clean:
             raise AssertionError(f"left behind: {files(folder)}")
     return reads
 
 
-def fork_saver(saved: SavedResult, folder: Path) -> int:
+def fork_saver(result: Result, folder: Path) -> int:
     """A process that saves one result until it is killed."""
     child = os.fork()
     if child == 0:
-        save_forever(lambda _at: save(saved, folder))
+        save_forever(lambda _at: save(result, folder))
     return child
 
 
@@ -130,7 +130,7 @@ def kill_recommendation_writes(results: Sequence[Result], folder: Path, kills: i
 def main() -> None:
     """Arguments: what to kill, a folder with the results "one" and "two", the number of kills."""
     what, place, kills = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    results = [load(place / name).result for name in ("one", "two")]
+    results = [load(place / name) for name in ("one", "two")]
     runs = {"result": kill_result_saves, "recommendations": kill_recommendation_writes, "race": race_result_saves}
     run = runs[what]
     sys.stdout.write(json.dumps({"kills": kills, "hits": run(results, place / "target", kills)}))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deconfound.chat.conversation import Message
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, UsageError
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallSummary
@@ -98,3 +98,24 @@ def test_the_only_human_score_is_the_outcome_and_in_doubt_the_user_is_asked():
         choose_outcome(joined(human, score("call", "c1", name="stars")), None)
     with pytest.raises(UsageError, match=r"Which score is the outcome\?"):
         choose_outcome(joined(judge), None)
+
+
+@pytest.mark.parametrize("value", ["1", 0, 1.0, "0"])
+def test_numbers_may_stand_beside_the_words_that_mean_them(value):
+    result = joined(score("call", "c0", "yes"), score("call", "c1", value))
+    assert choose_outcome(result, None) == "thumb"
+    assert result.values["thumb"].tolist() == [1.0, float(value)]
+
+
+@pytest.mark.parametrize(("word", "number"), [("yes", "4"), ("90%", "1"), ("good", 1), ("no", 0.5)])
+def test_other_numbers_beside_words_are_no_outcome(word, number):
+    with pytest.raises(DataError, match="has words and numbers"):
+        choose_outcome(joined(score("call", "c0", word), score("call", "c1", number)), None)
+
+
+def test_codes_for_missing_scores_are_no_scores():
+    result = joined(score("call", "c0", -1), score("call", "c1", "yes"), words={"-1": None})
+    assert math.isnan(result.values["thumb"][0])
+    assert result.values["thumb"][1] == 1.0
+    with pytest.raises(DataError, match="no score is -1"):
+        joined(score("call", "c0", 1), words={"-1": None})

@@ -49,7 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.scale import Scale
 
     columns = parse_column_map(arguments.map)
-    target = None if arguments.target is None else load_contexts(arguments.target, columns=columns)
+    normalize = arguments.normalize_contexts
+    target = (
+        None
+        if arguments.target is None
+        else load_contexts(arguments.target, columns=columns, normalize_contexts=normalize)
+    )
     study = load_study(arguments)
     progress = ProgressLine(arguments.quiet)
     try:
@@ -58,10 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
         progress.clear()
     findings = (*study.findings, *checked, *_too_few_rows(study))
     if arguments.json:
-        write_result(dump_json(check_document(findings, arguments.level, arguments.seed)))
+        write_result(dump_json(check_document(findings, arguments.level, arguments.seed, Scale.of(study))))
     else:
-        scale = Scale.of(study)
-        write_result(check_text([scale.finding(each) for each in findings], arguments.level))
+        write_result(check_text(findings, arguments.level, Scale.of(study)))
     if any_failed(findings):
         return AssumptionError.exit_code
     return 0 if any_conclusive(findings) else EvidenceError.exit_code

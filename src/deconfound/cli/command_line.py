@@ -28,6 +28,7 @@ OUT_OF_MEMORY = (
     "or fewer models with --models."
 )
 NEGATIVE_WITH_EXPONENT = re.compile(r"-(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
+NEGATIVE_NAME = re.compile(r"-[\d.][^=]*=.+", re.DOTALL)
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -96,7 +97,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     parser = build_parser()
     words, study_file = with_study_file(arguments, parser)
     _refuse_nul(words)
-    parsed = parser.parse_args(list(map(_without_exponent, words)), argparse.Namespace(study_file=study_file))
+    words = _with_values(list(map(_without_exponent, words)))
+    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file))
     code: int = parsed.run(parsed)
     return code
 
@@ -109,6 +111,17 @@ def _refuse_nul(words: Sequence[str]) -> None:
 def _without_exponent(word: str) -> str:
     """A negative number such as -1e6 in decimals: Python's parser would take it for an option."""
     return f"{Decimal(word):f}" if NEGATIVE_WITH_EXPONENT.fullmatch(word) else word
+
+
+def _with_values(words: Sequence[str]) -> list[str]:
+    """An option and a value such as -1=missing as one word: Python's parser would take the value for an option."""
+    joined: list[str] = []
+    for word in words:
+        if NEGATIVE_NAME.fullmatch(word) and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _print_error(*problems: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers
+from deconfound.cli.options import EXIT_CODES, Commands, add_quiet_option, parse_numbers, parse_outcome_values
 from deconfound.cli.output_path import add_overwrite_option, check_files, check_output_folder
 from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.table_set import table_paths, write_tables
@@ -34,7 +34,9 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--outcomes", metavar="FILE", help="feedback: an id of call, response, trace or conversation")
     parser.add_argument("--outcomes-key", metavar="COLUMN", help="the column of --outcomes with that id")
     parser.add_argument("--outcome", metavar="NAME", help="the score that is the outcome; others become labels")
-    parser.add_argument("--outcome-values", metavar="WORD=X,...", help="what words mean, such as good=1,bad=0")
+    parser.add_argument(
+        "--outcome-values", metavar="WORD=X,...", help="what words mean, such as good=1,bad=0,-1=missing"
+    )
     parser.add_argument(
         "--unit",
         choices=("turn", "call", "first"),
@@ -161,7 +163,7 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )
-    words = parse_numbers(arguments.outcome_values, "--outcome-values")
+    words = parse_outcome_values(arguments.outcome_values)
     return ConvertOptions(arguments.unit, arguments.outcome, words, rule)
 
 

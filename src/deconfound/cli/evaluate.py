@@ -243,8 +243,6 @@ def _result_files(folder: Path) -> list[Path]:
 
 
 def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
-    from deconfound.report.persistence import SavedResult, save
-
     files = _result_files(path) if path.suffix == FOLDER else ()
     # A saved result has its own check of what it may replace.
     with writing(path, _inputs(arguments), files=files, overwrite=arguments.overwrite or path.suffix == FOLDER):
@@ -253,7 +251,7 @@ def _save(result: Result, path: Path, arguments: argparse.Namespace) -> None:
         elif path.suffix == HTML:
             result.to_html(path)
         else:
-            save(SavedResult(result, parse_column_map(arguments.map)), path, overwrite=arguments.overwrite)
+            result.save(path, overwrite=arguments.overwrite)
 
 
 def _report_saved(path: Path) -> None:

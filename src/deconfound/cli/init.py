@@ -97,28 +97,34 @@ def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
 
 
 def _outcome_lines(by_role: dict[str, RoleTable]) -> list[str]:
-    """The scale of the outcomes, as far as the numbers show it."""
-    bounds = [bounds for role in ("log", "experiment") if (bounds := _outcome_bounds(by_role.get(role))) is not None]
-    low, high = min((each[0] for each in bounds), default=0.0), max((each[1] for each in bounds), default=1.0)
-    unit = '# outcome-unit = "of 5 stars"  # follows values in the summary'
+    """The scale of the outcomes, as far as the numbers show it, without those that may stand for missing ones."""
+    from deconfound.loading.missing_codes import apart_codes
+
+    values = {value for role in ("log", "experiment") for value in _outcome_values(by_role.get(role))}
+    codes = apart_codes(values)
+    outcomes = values - set(codes) or {0.0, 1.0}
+    low, high = min(outcomes), max(outcomes)
+    lines = ['# outcome-unit = "of 5 stars"  # follows values in the summary']
+    if codes:
+        missing = ",".join(f"{code:g}=missing" for code in codes)
+        lines.append(f'# outcome-values = "{missing}"  # if that is what it stands for; otherwise widen outcome-range')
     if low >= 0 and high <= 1:
-        return ["# outcome-range = [1, 5]  # the worst and the best outcome, if not 0 and 1", unit]
+        return ["# outcome-range = [1, 5]  # the worst and the best outcome, if not 0 and 1", *lines]
     worst = min(low, 0.0) if low < 1 else low
-    return [f"outcome-range = [{worst!r}, {high!r}]  # the worst and the best outcome; check the ends", unit]
+    return [f"outcome-range = [{worst!r}, {high!r}]  # the worst and the best outcome; check the ends", *lines]
 
 
-def _outcome_bounds(table: RoleTable | None) -> tuple[float, float] | None:
-    """The smallest and the largest outcome of a table; None without finite numbers."""
+def _outcome_values(table: RoleTable | None) -> set[float]:
+    """The different outcomes of a table that are finite numbers."""
     import numpy as np
 
     from deconfound.loading.convert import to_floats
 
     column = None if table is None else table.mapping.columns.get("outcome")
     if table is None or column is None:
-        return None
-    values = to_floats(table.raw.column(column), [], "")
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if len(finite) else None
+        return set()
+    values = np.unique(to_floats(table.raw.column(column), [], ""))
+    return {float(value) for value in values if np.isfinite(value)}
 
 
 def toml_string(text: str) -> str:

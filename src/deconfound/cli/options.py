@@ -21,6 +21,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """Where a command is added."""
 
 ALL_FAMILIES = "all"
+MISSING = "missing"  # as a value of --outcome-values
 TABLE_HELP = {
     "log": "ordinary use: context, model, output and outcome per row; several files or a folder are one table",
     "experiment": "randomized use: the same columns, model assigned at random",
@@ -82,7 +83,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--outcome-unit", default="", metavar="UNIT", help='unit of values, e.g. "of 5 stars" or s')
     parser.add_argument(
-        "--outcome-values", metavar="WORD=X,...", help="what words in the outcome mean, e.g. good=1,bad=0"
+        "--outcome-values", metavar="WORD=X,...", help="what words in the outcome mean, e.g. good=1,bad=0,-1=missing"
     )
     parser.add_argument(
         "--where",
@@ -99,6 +100,11 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         help="do not use a column, e.g. time, log.cluster or label_*; repeatable",
     )
     add_rename_option(parser)
+    parser.add_argument(
+        "--normalize-contexts",
+        action="store_true",
+        help="contexts that differ only in surrounding spaces, line ends or Unicode normalization are the same",
+    )
     parser.add_argument("--drop-missing", action="store_true", help=argparse.SUPPRESS)  # older scripts; no effect
     parser.add_argument(
         "--drop-incomplete", action="store_true", help="drop experiment contexts that lack a replay of some model"
@@ -164,12 +170,13 @@ def load_study(arguments: argparse.Namespace) -> Study:
         replay=arguments.replay,
         columns=study_columns(arguments),
         outcome_range=parse_outcome_range(arguments.outcome_range),
-        outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
+        outcome_values=parse_outcome_values(arguments.outcome_values),
         outcome_unit=arguments.outcome_unit,
         models=parse_models(arguments.models),
         where=arguments.where,
         ignore=arguments.ignore,
         rename_models=parse_renamed_models(arguments.rename_model),
+        normalize_contexts=arguments.normalize_contexts,
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
 
@@ -238,6 +245,18 @@ def parse_numbers(text: str | None, option: str) -> dict[str, float]:
         if not (name.strip() and equals and math.isfinite(numbers[name.strip()])):
             raise UsageError(f"{option} takes NAME=NUMBER, separated by commas, not {quote(part)}.")
     return numbers
+
+
+def parse_outcome_values(text: str | None) -> dict[str, float | None]:
+    """What words and numbers mean, from --outcome-values; None for those that stand for no outcome."""
+    parts = [part for part in (text or "").split(",") if part.strip()]
+    missing = [part for part in parts if part.rpartition("=")[2].strip().lower() == MISSING and part.rpartition("=")[0]]
+    numbers = parse_numbers(",".join(part for part in parts if part not in missing), "--outcome-values")
+    words = [part.rpartition("=")[0].strip() for part in missing]
+    twice = [word for word, count in Counter([*words, *numbers]).items() if count > 1]
+    if twice:
+        raise UsageError(f"--outcome-values names {quote(twice[0])} more than once; give it one meaning.")
+    return {**numbers, **dict.fromkeys(words)}
 
 
 def parse_outcome_range(bounds: Sequence[float] | None) -> tuple[float, float] | None:

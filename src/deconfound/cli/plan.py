@@ -17,28 +17,32 @@ from deconfound.cli.options import (
     input_files,
     load_study,
     parse_models,
-    parse_numbers,
     parse_outcome_range,
+    parse_outcome_values,
     parse_renamed_models,
     report_written,
     study_columns,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
+from deconfound.cli.plan_numbers import PlanNumbers, plan_numbers, plan_scale
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
-from deconfound.errors import UsageError
+from deconfound.errors import EvidenceError, UsageError
 from deconfound.formatting import quote
 
 if TYPE_CHECKING:
     from deconfound.data import Study
-    from deconfound.planning import AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows
+    from deconfound.planning import Allocation, AssumedInputs, LogAndReplay, Plan, PlanRow, RequiredRows
     from deconfound.report.plan_figure import ImageFormat
+    from deconfound.report.scale import Scale
 
 IMAGES: dict[str, ImageFormat] = {".svg": "svg", ".png": "png"}
 JSON = ".json"
 ASSUMPTIONS = ("outcome_sd", "reward_r2", "model_sd")
 MAX_DIGITS = 18  # of --models; Python converts no more than some thousands
-MODEL_SD = 0.1  # as ``plan.inputs.DEFAULT_BETWEEN_MODEL_SD``, which is too heavy to import for a help text
+MODEL_SD = (
+    0.1  # of the scale, as ``plan.inputs.DEFAULT_BETWEEN_MODEL_SD``, which is too heavy to import for a help text
+)
 
 
 def add_command(commands: Commands) -> None:
@@ -70,58 +74,65 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the required rows and a table of projections."""
-    from deconfound.planning import plan
     from deconfound.report.document import dump_json
-    from deconfound.report.plan_text import plan_document, plan_text
+    from deconfound.report.plan_document import plan_document
+    from deconfound.report.plan_text import plan_text
 
-    path = _output_path(arguments)
-    source = _source(arguments)
-    both = arguments.best is not None and arguments.regret is not None
-    progress = ProgressLine(arguments.quiet)
-    try:
-        result = plan(
-            source,
-            level=arguments.level,
-            extra_contexts=arguments.extra_contexts,
-            tolerance=arguments.regret if both else 0.0,
-            seed=arguments.seed,
-            progress=progress,
-        )
-    finally:
-        progress.clear()
-    answers = _answers(result, arguments)
+    path, scale = _output_path(arguments), plan_scale(arguments)
+    numbers = plan_numbers(arguments, scale)
+    result = _plan(arguments, numbers)
+    answers = _answers(result, numbers, arguments.allocation, scale)
     # The table must describe the experiment that the answer recommends.
     propensity = answers[0].propensity if answers else result.propensity(arguments.allocation)
     rows = result.table(propensity=propensity)
     if path is not None:
         with writing(path, _input_files(arguments), overwrite=arguments.overwrite):
-            _write(path, result, answers, rows)
+            _write(path, result, answers, rows, scale)
     if arguments.json:
-        write_result(dump_json(plan_document(result, answers, rows)))
+        write_result(dump_json(plan_document(result, answers, rows, scale)))
     else:
-        write_result(plan_text(result, answers, rows, show_bars=path is None))
+        write_result(plan_text(result, answers, rows, scale, show_bars=path is None))
     if path is not None:
         report_written(path)
     return 0
+
+
+def _plan(arguments: argparse.Namespace, numbers: PlanNumbers) -> Plan:
+    from deconfound.planning import plan
+
+    source, progress = _source(arguments, numbers), ProgressLine(arguments.quiet)
+    try:
+        return plan(
+            source,
+            level=arguments.level,
+            extra_contexts=arguments.extra_contexts,
+            tolerance=numbers.tolerance,
+            seed=arguments.seed,
+            progress=progress,
+        )
+    finally:
+        progress.clear()
 
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:
     for name, help_text in {**TABLE_HELP, "experiment": "a pilot: a few randomized rows"}.items():
         parser.add_argument(f"--{name}", nargs="+", metavar="FILE", help=help_text)
     parser.add_argument("--models", metavar="N|A,B,...", help="number of models, or with files their names")
-    parser.add_argument("--outcome-sd", type=float, metavar="S", help="standard deviation of outcomes within a model")
+    parser.add_argument(
+        "--outcome-sd", type=float, metavar="S", help="standard deviation of outcomes within a model, on their scale"
+    )
     parser.add_argument("--reward-r2", type=float, metavar="R2", help="share of their variance that a reward explains")
     parser.add_argument(
         "--model-sd",
         type=float,
         metavar="S",
-        help=f"standard deviation of the values between models (default {MODEL_SD})",
+        help=f"standard deviation of the values between models (default {MODEL_SD} of the scale's width)",
     )
 
 
 def _add_goal_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--width", type=float, metavar="W", help="target: full width of a model's interval, on a scale from 0 to 1"
+        "--width", type=float, metavar="W", help="target: full width of a model's interval, on the outcomes' scale"
     )
     parser.add_argument("--best", type=float, metavar="P", help="target: probability to select the best model")
     parser.add_argument(
@@ -135,23 +146,29 @@ def _add_goal_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _answers(plan: Plan, arguments: argparse.Namespace) -> list[RequiredRows]:
+def _answers(plan: Plan, numbers: PlanNumbers, allocation: Allocation, scale: Scale) -> list[RequiredRows]:
     """The required rows of each goal; with --best, --regret is a tolerance and no goal."""
+    from deconfound.planning import UnreachableGoalError
+    from deconfound.report.plan_text import unreachable_text
+
     answers = []
-    if arguments.width is not None:
-        answers.append(plan.rows_for(width=arguments.width, allocation=arguments.allocation))
-    if arguments.best is not None:
-        answers.append(plan.rows_for(best=arguments.best, allocation=arguments.allocation))
-    elif arguments.regret is not None:
-        answers.append(plan.rows_for(regret=arguments.regret, allocation=arguments.allocation))
+    try:
+        if numbers.width is not None:
+            answers.append(plan.rows_for(width=numbers.width, allocation=allocation))
+        if numbers.best is not None:
+            answers.append(plan.rows_for(best=numbers.best, allocation=allocation))
+        elif numbers.regret is not None:
+            answers.append(plan.rows_for(regret=numbers.regret, allocation=allocation))
+    except UnreachableGoalError as error:
+        raise EvidenceError(unreachable_text(error, scale)) from None
     return answers
 
 
-def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInputs:
+def _source(arguments: argparse.Namespace, numbers: PlanNumbers) -> Study | LogAndReplay | AssumedInputs:
     """The files, or the assumed numbers; never both."""
     files = [name for name in ("log", "replay", "experiment") if getattr(arguments, name) is not None]
     if not files:
-        return _assumed_inputs(arguments)
+        return _assumed_inputs(arguments, numbers)
     assumed = [name for name in ASSUMPTIONS if getattr(arguments, name) is not None]
     if assumed:
         raise UsageError(
@@ -169,25 +186,26 @@ def _source(arguments: argparse.Namespace) -> Study | LogAndReplay | AssumedInpu
         replay=arguments.replay,
         columns=study_columns(arguments),
         outcome_range=parse_outcome_range(arguments.outcome_range),
-        outcome_values=parse_numbers(arguments.outcome_values, "--outcome-values"),
+        outcome_values=parse_outcome_values(arguments.outcome_values),
         models=parse_models(arguments.models),
         where=arguments.where,
         ignore=arguments.ignore,
         rename_models=parse_renamed_models(arguments.rename_model),
+        normalize_contexts=arguments.normalize_contexts,
     )
 
 
-def _assumed_inputs(arguments: argparse.Namespace) -> AssumedInputs:
+def _assumed_inputs(arguments: argparse.Namespace, numbers: PlanNumbers) -> AssumedInputs:
     from deconfound.planning import AssumedInputs
 
-    if arguments.models is None or arguments.outcome_sd is None:
+    if arguments.models is None or numbers.outcome_sd is None:
         raise UsageError("Give --log and --replay (and a pilot as --experiment), or --models N and --outcome-sd S.")
     if not arguments.models.strip().isdecimal():
         raise UsageError(f"Without files --models is the number of models, not {quote(arguments.models)}.")
     if len(arguments.models.strip()) > MAX_DIGITS:
         raise UsageError("--models must be at most 1,000, not a number of more than 18 digits.")
-    model_sd = MODEL_SD if arguments.model_sd is None else arguments.model_sd
-    return AssumedInputs(int(arguments.models), arguments.outcome_sd, arguments.reward_r2 or 0.0, model_sd)
+    model_sd = MODEL_SD if numbers.model_sd is None else numbers.model_sd
+    return AssumedInputs(int(arguments.models), numbers.outcome_sd, arguments.reward_r2 or 0.0, model_sd)
 
 
 def _output_path(arguments: argparse.Namespace) -> Path | None:
@@ -208,12 +226,12 @@ def _input_files(arguments: argparse.Namespace) -> tuple[Path, ...]:
     return input_files(arguments, tuple(TABLE_HELP))
 
 
-def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow]) -> None:
+def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], scale: Scale) -> None:
     from deconfound.report.document import dump_json
+    from deconfound.report.plan_document import plan_document
     from deconfound.report.plan_figure import plan_figure
-    from deconfound.report.plan_text import plan_document
 
     if path.suffix == JSON:
-        write_text(path, dump_json(plan_document(plan, answers, rows)))
+        write_text(path, dump_json(plan_document(plan, answers, rows, scale)))
     else:
-        write_bytes(path, plan_figure(plan.level, rows, IMAGES[path.suffix]))
+        write_bytes(path, plan_figure(plan.level, rows, IMAGES[path.suffix], scale))

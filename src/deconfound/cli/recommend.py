@@ -16,7 +16,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
-from deconfound.cli.terminal import write_result
+from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 
 
@@ -25,7 +25,11 @@ def add_command(commands: Commands) -> None:
     parser = commands.add_parser("recommend", help="recommend a model for each new context, from a saved result")
     parser.add_argument("result", metavar="DIR", help="folder written by `deconfound evaluate -o DIR`")
     parser.add_argument(
-        "--replay", required=True, metavar="FILE", help="outputs of every model on the new contexts; no outcomes"
+        "--replay",
+        required=True,
+        nargs="+",
+        metavar="FILE",
+        help="outputs of every model on the new contexts; no outcomes; several files or a folder are one table",
     )
     add_column_map_option(parser)
     add_rename_option(parser)
@@ -41,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.persistence import load
     from deconfound.report.recommendations_io import (
         RecommendationTable,
+        numbers_meaning,
         recommendation_json,
         recommendation_text,
         write_recommendations,
@@ -50,14 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.result.strip():
         raise UsageError("DIR is empty; name the folder written by `deconfound evaluate -o DIR`.")
     path = _output_path(arguments)
-    saved = load(Path(arguments.result))
-    result = saved.result
+    result = load(Path(arguments.result))
     replay = load_replay(
         arguments.replay,
         columns=parse_column_map(arguments.map),
-        study_columns=saved.columns,
-        models=result.models,
         rename_models=parse_renamed_models(arguments.rename_model),
+        models=result.models,
+        study=result.reading,
     )
     table = RecommendationTable.from_replay(
         result.recommend(replay),
@@ -72,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
     if path is not None:
         report_written(path)
+    if (arguments.json or path is not None) and not (table.scale.is_unit or arguments.quiet):
+        write_message(f"Numbers {'in it' if path is not None else 'in the JSON'} are {numbers_meaning(table.scale)}.\n")
     return 0
 
 

@@ -1,5 +1,6 @@
 """The tables of a study, and the checks that they fit together."""
 
+from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.study import IncompleteReplay, Study, split_unrated
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
@@ -17,12 +18,14 @@ from deconfound.data.tables import (
 )
 
 __all__ = [
+    "NO_CHOICES",
     "PROPENSITY_PREFIX",
     "TEXT_COLUMNS",
     "Experiment",
     "IncompleteReplay",
     "Log",
     "Mask",
+    "ReadingChoices",
     "Replay",
     "RowNumbers",
     "Study",

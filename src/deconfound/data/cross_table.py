@@ -205,7 +205,7 @@ def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[
 def _rewritten_contexts(incomplete: Experiment, replay: Replay) -> str:
     """Say how many contexts without a full replay have one under a text, or an id, that is written differently."""
     column, count = _count_rewritten(incomplete, replay)
-    return f"{_rewritten(column, count)}: write them the same in both tables. " if count else ""
+    return f"{_rewritten(column, count)}: pass --normalize-contexts if they are the same. " if count else ""
 
 
 def _count_rewritten(table: Table, replay: Replay) -> tuple[str, int]:
@@ -230,7 +230,7 @@ def rewritten_log_findings(log: Log, replay: Replay) -> list[Finding]:
     if not count:
         return []
     message = f"{log.source}: {_rewritten(column, count)}, and count as other contexts."
-    return [Finding("contexts", "warn", Notice(message, "Write them the same in all tables."))]
+    return [Finding("contexts", "warn", Notice(message, "Pass --normalize-contexts if they are the same."))]
 
 
 def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
@@ -281,6 +281,7 @@ def _variant_finding(table: Table, written: Mapping[str, Variant]) -> Finding:
         )
     more = f"; and {len(listed) - MAX_LISTED_NAMES:,} more names" if len(listed) > MAX_LISTED_NAMES else ""
     message = f"{table.source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
-    first, variant = listed[0]
-    example = shell_argument(f"{first}={variant.name}")
-    return Finding("models", "warn", Notice(message, f"If they are the same model: --rename-model {example}."))
+    options = [
+        f"--rename-model {shell_argument(f'{name}={variant.name}')}" for name, variant in listed[:MAX_LISTED_NAMES]
+    ]
+    return Finding("models", "warn", Notice(message, f"If they are the same model: {' '.join(options)}."))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import cross_table, table_sizes
+from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.tables import Experiment, Log, Replay
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding
@@ -26,7 +27,7 @@ class Study:
     ``uncompared_models`` occur only in the log or the experiment: they help to train the reward and get no value.
     Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables, and ``outcome_unit``
     follows such numbers in sentences. Rows without an outcome are in tables of their own, ``unrated_log`` and
-    ``unrated_experiment``, where the outcome is NaN.
+    ``unrated_experiment``, where the outcome is NaN. ``reading`` is what the user said about names in the tables.
     """
 
     log: Log
@@ -39,6 +40,7 @@ class Study:
     unrated_log: Log | None = None
     unrated_experiment: Experiment | None = None
     outcome_unit: str = ""
+    reading: ReadingChoices = NO_CHOICES
 
     @property
     def randomized(self) -> Experiment:

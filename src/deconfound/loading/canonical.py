@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import pluralize, quote
+from deconfound.formatting import join_names, pluralize, quote, shell_argument
 from deconfound.loading.column_findings import column_findings
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import (
@@ -27,7 +27,9 @@ from deconfound.loading.convert import (
     to_times,
     without_missing_words,
 )
-from deconfound.loading.decimal_commas import read_decimal_commas
+from deconfound.loading.decimal_commas import read_decimal_commas, read_percentages
+from deconfound.loading.missing_codes import likely_codes, missing_option, without_missing_codes
+from deconfound.loading.nested_columns import field_names
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
@@ -40,8 +42,9 @@ OUTCOME_FIX = (
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
     "context": "Write the context of every row, or remove the row.",
-    "model": "Name the model of every row, or remove the row.",
-    "output": 'Write the output of every row ("" if the model answered nothing), or remove the row.',
+    "model": 'Name the model of every row, or leave such rows of a log out with --where "log.model!=".',
+    "output": 'Write the output of every row ("" if the model answered nothing), or leave failed calls of a log out '
+    'with --where "log.output!=".',
     "cluster": "Name the cluster of every row, or leave the column out.",
 }
 
@@ -85,9 +88,9 @@ def canonicalize(
     findings += comma_findings
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        outcome, finding = translate_words(columns["outcome"], scale, problems)
-        findings += [] if finding is None else [finding]
-        converted["outcome"] = pa.chunked_array([_convert_outcome(outcome, scale, problems)])
+        outcome, outcome_findings = _read_outcome(columns["outcome"], scale, problems)
+        findings += outcome_findings
+        converted["outcome"] = pa.chunked_array([outcome])
     if "time" in columns:
         converted["time"] = pa.chunked_array([to_times(columns["time"], problems)])
     if "draw" in columns:
@@ -113,8 +116,10 @@ def _with_decimal_points(columns: Mapping[str, Column]) -> tuple[dict[str, Colum
     read, findings = dict(columns), []
     for name, column in columns.items():
         if name == "outcome" or is_propensity(name) or name.startswith(("label_", "feature_")):
-            read[name], finding = read_decimal_commas(column)
-            findings += [] if finding is None else [finding]
+            read[name], found = read_decimal_commas(column)
+            if is_propensity(name) and not found:
+                read[name], found = read_percentages(column)
+            findings += found
     return read, findings
 
 
@@ -146,6 +151,26 @@ def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tu
     return converted, all_valid
 
 
+def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Floats, list[Finding]]:
+    """Outcomes from 0 to 1, a missing one as NaN, and findings on words and codes; 0 throughout if there are problems.
+
+    NaN would then be reported a second time, as rows without an outcome.
+    """
+    before = len(problems)
+    fields = field_names(column.values)
+    if fields:
+        filled = column.values.is_valid().to_numpy()
+        option = shell_argument(f"outcome={column.name}.{fields[0]}")
+        fix = f"Name the field that is meant: --map {option} (it has {join_names(fields)})."
+        problems.append(column.row_problem(filled, "is an object, not a number", fix))
+        return np.zeros(len(column.values)), []
+    rated, missing = without_missing_codes(column, scale)
+    translated, words = translate_words(rated, scale, problems)
+    values = _convert_outcome(translated, scale, problems)
+    findings = [finding for finding in (missing, words) if finding is not None]
+    return (values if len(problems) == before else np.nan_to_num(values)), findings
+
+
 def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> Floats:
     """Rescale outcomes to [0, 1]; a missing one is NaN."""
     before = len(problems)
@@ -164,11 +189,17 @@ def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem
 def _outside_range(column: Column, values: Floats, outside: Mask, scale: OutcomeScale) -> Problem:
     finite = values[np.isfinite(values)]
     span = f"this column has values from {finite.min():g} to {finite.max():g}"
-    if scale.range is None:
-        fix = f"Correct it, or pass the ends of the scale with --outcome-range LO HI ({span})."
-        return column.row_problem(outside, "is outside 0 to 1", fix)
-    description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
-    return column.row_problem(outside, description, f"Correct it, or widen the range ({span}).")
+    description, fix = "is outside 0 to 1", f"pass the ends of the scale with --outcome-range LO HI ({span})."
+    if scale.range is not None:
+        description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
+        fix = f"widen the range ({span})."
+    codes = likely_codes(values, outside)
+    if not codes:
+        return column.row_problem(outside, description, f"Correct it, or {fix}")
+    stands = (
+        f"If {' and '.join(f'{code:g}' for code in codes)} stands for a missing outcome, pass {missing_option(codes)}"
+    )
+    return column.row_problem(outside, description, f"{stands}. Otherwise correct it, or {fix}")
 
 
 def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from deconfound.errors import Problem, UsageError
-from deconfound.formatting import did_you_mean, join_names, quote, shell_argument, similar_name
+from deconfound.formatting import did_you_mean, join_names, join_noted_names, quote, shell_argument, similar_name
+from deconfound.loading.raw import PartialColumn
 from deconfound.loading.table_scope import in_scope, split_scope
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -39,6 +41,8 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("feature_",),
 }
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
+INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
+NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
 SIMILARITY = 0.82  # "lable_" and "label_" have 0.83, "future_" and "feature_" 0.80
 MAX_COMPARED_COLUMNS = 1_000
 
@@ -71,8 +75,9 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
 
 
 def normalize_name(name: str) -> str:
-    """Remove differences in case, spaces and hyphens from a column's name."""
-    return _normalize(name.strip())
+    """Remove differences in case, spaces and hyphens from a column's name; modelName is model_name."""
+    visible = INVISIBLE.sub("", name).strip()
+    return _normalize(NEXT_WORD.sub("_", visible))
 
 
 def _normalize(text: str) -> str:
@@ -114,12 +119,13 @@ def matching_columns(name: str, present: Sequence[str], *, accept_id_alias: bool
 
 @dataclass(frozen=True, slots=True)
 class ColumnResolver:
-    """Finds the canonical columns of one table; ``mapping`` is what --map says."""
+    """Finds the canonical columns of one table; ``mapping`` is what --map says, ``partial`` what some files lack."""
 
     role: str
     source: str
     mapping: Mapping[str, str]
     accept_id_alias: bool
+    partial: Mapping[str, PartialColumn] = field(default_factory=dict)
 
     def resolve(self, present: Sequence[str], problems: list[Problem]) -> ColumnMapping:
         """Assign every column of the table; ambiguous ones are problems, missing ones are listed."""
@@ -162,8 +168,12 @@ class ColumnResolver:
         return name in COLUMNS_BY_ROLE[self.role] or name.startswith(PREFIXES_BY_ROLE[self.role])
 
     def _ambiguous(self, name: str, matches: list[str]) -> Problem:
-        what = f"several columns could be the {name}: {join_names(matches)}"
+        noted = ((column, self._files_without(column)) for column in matches)
+        what = f"several columns could be the {name}: {join_noted_names(noted)}"
         return Problem(self.source, what, f"Choose one, for example --map {shell_argument(f'{name}={matches[0]}')}.")
+
+    def _files_without(self, column: str) -> str:
+        return f" (not in {join_names(self.partial[column].lacking)})" if column in self.partial else ""
 
     def _missing_names(self, columns: Mapping[str, str], present: Sequence[str]) -> tuple[str, ...]:
         needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]
@@ -200,7 +210,9 @@ def missing_column_problems(
             continue
         alternative = {"context": " (or context_id)", "output": " (or feature_* columns)"}.get(name, "")
         what = f"there is no column for the {name}{alternative}; the columns are {join_names(columns)}"
-        problems.append(Problem(sources, what, _mapping_fix(name, name, columns)))
+        nameless = all(other in missing for other in ("model", "context"))
+        note = " A CSV needs the names of its columns in the first line." if nameless else ""
+        problems.append(Problem(sources, what, _mapping_fix(name, name, columns) + note))
     return problems
 
 

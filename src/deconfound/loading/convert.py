@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,13 +20,16 @@ from deconfound.loading.raw import Column
 Floats = NDArray[np.float64]
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none")
+MISSING_WORDS = ("", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 INFINITE_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 BOOLEAN_WORDS = {"true": "1", "false": "0"}
 MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
 MAX_MAGNITUDE = 1e100
 SECONDS_PER_MICROSECOND = 1e-6
 
+ZONE_AFTER_SPACE = re.compile(r"(?P<time>\d.*?:\d\d\S*)\s+(?:(?P<offset>[+-]\d\d:?\d\d)(?:\s+[A-Z]+)?|UTC|GMT|Z)")
+MAX_TIME_CHARACTERS = 50
+NOT_TEXT = "Write it as one text, or name the field of the object that is meant: --map NAME=COLUMN.FIELD."
 TIME_FIX = "Write ISO times such as 2026-05-01T13:00:00Z, or numbers, in every row, or leave the column out."
 
 
@@ -147,13 +151,15 @@ def _as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | No
     if pa.types.is_nested(kind):
         filled = values.is_valid().to_numpy()
         problems.append(
-            column.row_problem(filled, "is a list or an object, not text", "Write it as one text.")
+            column.row_problem(filled, "is a list or an object, not text", NOT_TEXT)
             if filled.any()
             else column.column_problem("has no value in any row", "Fill it in.")
         )
         return None
     if pa.types.is_floating(kind):
         return _floats_to_strings(column, values, problems)
+    if pa.types.is_decimal(kind):
+        return decimals_to_strings(values)
     if is_string_type(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return _validated_strings(column, values, problems)
     try:
@@ -174,6 +180,13 @@ def _floats_to_strings(column: Column, values: pa.ChunkedArray, problems: list[P
         return None
     whole = bool((filled == np.floor(filled)).all())
     return numbers.cast(pa.int64()).cast(pa.string()) if whole else numbers.cast(pa.string())
+
+
+def decimals_to_strings(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write decimals without zeros at their end, as databases store whole numbers with a fixed number of decimals."""
+    distinct, code = encode_by_appearance(values)
+    texts = pa.array([f"{number.normalize():f}" for number in distinct.to_pylist()], pa.string())
+    return pa.chunked_array([texts.take(pa.array(code, mask=code == UNKNOWN_CODE))])
 
 
 def _validated_strings(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> pa.ChunkedArray | None:
@@ -247,7 +260,7 @@ def _all_numbers(values: pa.ChunkedArray) -> bool:
 
 def _parse_times(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> Floats:
     texts, code = encode_by_appearance(values)
-    moments = [*(_parse_datetime(text) for text in texts.to_pylist()), None]  # the last is that of missing values
+    moments = [*map(parse_datetime, texts.to_pylist()), None]  # the last is that of missing values
     valid = np.array([moment is not None for moment in moments])[code]
     zoned = np.array([moment is not None and moment.tzinfo is not None for moment in moments])[code]
     missing = code == UNKNOWN_CODE
@@ -263,9 +276,14 @@ def _parse_times(column: Column, values: pa.ChunkedArray, problems: list[Problem
     return np.asarray(seconds[code])
 
 
-def _parse_datetime(text: str | None) -> datetime | None:
+def parse_datetime(text: str) -> datetime | None:
+    """An ISO time, also with a space before its zone or with the letters UTC, as databases and logs write it."""
     try:
-        return None if text is None else datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
+    except ValueError:
+        match = ZONE_AFTER_SPACE.fullmatch(text) if len(text) <= MAX_TIME_CHARACTERS else None
+    try:
+        return None if match is None else datetime.fromisoformat(f"{match['time']}{match['offset'] or '+00:00'}")
     except ValueError:
         return None
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, pluralize, quote
+from deconfound.loading.csv_cells import NULL, with_nulls, without_blank_rows
 from deconfound.loading.files import BLOCK_BYTES, MAX_BLOCK_BYTES, byte_positions, file_error
 from deconfound.loading.input_limit import require_columns
 from deconfound.loading.merged_rows import merged_row_findings
@@ -24,13 +25,18 @@ from deconfound.loading.raw import RawTable, row_examples
 DELIMITERS = ",;\t|"
 HEADER_RECORD = re.compile(rb'(?:[^"\r\n]++|(?<![^,;\t|])"(?:[^"]++|"")*+"|")*+')
 """Up to the first line break outside quoted cells; a quote inside a cell opens nothing."""
+SEPARATOR_LINE = re.compile(rb'"?sep=([,;\t|])"?\r?\n', re.IGNORECASE)
+"""What Excel writes above the header to say which separator the file has."""
 QUOTED = re.compile(rb'"[^"]*"')
+MAX_TITLE_LINES = 10  # above the column names, where every row seems to have too many cells
 NAMES_FIRST = "Write the column names in the first line, those with separators, quotes or line breaks in quotes."
 
 
 def read_csv(data: bytes, source: str) -> RawTable:
     """Read text with a header, separated by comma, semicolon, tab or bar; rows of another length raise."""
-    delimiter = sniff_delimiter(data)
+    declared = SEPARATOR_LINE.match(data)
+    data = data if declared is None else data[declared.end() :]
+    delimiter = sniff_delimiter(data) if declared is None else declared[1].decode()
     file = _CsvFile(data, delimiter, _read_header(data, delimiter, source))
     require_columns(source, len(file.names))
     row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
@@ -42,7 +48,8 @@ def read_csv(data: bytes, source: str) -> RawTable:
         raise _shape_error(file, source)
     _refuse_other_names(table.column_names, file.names, source)
     findings = merged_row_findings(table, delimiter, source) if b'"' in data else ()
-    return RawTable(table, source, RowNumbers(), findings)
+    raw = RawTable(table, source, RowNumbers(), findings)
+    return without_blank_rows(with_nulls(raw) if NULL.encode() in data else raw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +180,7 @@ def _shape_error(file: _CsvFile, source: str) -> DataError:
             what = f"the row has {pluralize(cells, 'cell')}, {comparison} than {header}"
             rows = row_examples(RowNumbers(), [row - 1 for row, _ in selected])
             fix = "Put cells with separators, quotes or line breaks in quotes, or export the file again."
+            if comparison == "more" and row <= MAX_TITLE_LINES and len(selected) > 1:
+                fix = f"If lines stand above the column names, remove them. Otherwise: {fix[0].lower()}{fix[1:]}"
             problems.append(Problem(f"{source} row {row}", what + rows, fix))
     return DataError(problems)

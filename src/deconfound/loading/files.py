@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,7 @@ from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.input_limit import require_size
 
-Format = Literal["parquet", "csv", "jsonl"]
+Format = Literal["parquet", "csv", "jsonl", "json"]
 
 FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -28,17 +29,19 @@ FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
+JSON = ".json"  # lines or one list of objects; beside tables of other kinds it is rather a description of them
 CODECS = {".gz": "gzip", ".zst": "zstd"}
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
-SUPPORTED = "Use .parquet, .csv or .jsonl (the last two also with .gz or .zst)."
+SUPPORTED = "Use .parquet, .csv, .jsonl or .json (the last three also with .gz or .zst)."
 SIGNATURES = {
     b"PAR1": "a Parquet file",
     b"\x1f\x8b": "a gzip file",
     b"\x28\xb5\x2f\xfd": "a Zstandard file",
     b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
 }
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+END_OF_FILE = b"\x1a"  # with which some old programs end a text
+URL_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")  # of at least two letters, unlike a drive
 CHUNK_BYTES = 1 << 22  # decoded or searched at once; the whole file would need its size in memory a second time
 BLOCK_BYTES = 1 << 24  # parsed at once by Arrow, unless one row is longer
 MAX_BLOCK_BYTES = (1 << 31) - 1  # Arrow counts a block's bytes in 32 bits
@@ -65,13 +68,11 @@ def resolve_file(path: Path, source: str) -> File:
         raise file_error(source, "this is a pipe or a device, not a file", fix)
     extension = path.suffix.lower()
     codec = CODECS.get(extension)
-    kind = FORMATS.get(Path(path.stem).suffix.lower() if codec else extension)
+    inner = Path(path.stem).suffix.lower() if codec else extension
+    kind = "json" if inner == JSON else FORMATS.get(inner)
     if extension in SPREADSHEETS:
         fix = "Save the sheet as CSV (in Excel: File, Save As, CSV UTF-8), and name that file."
         raise file_error(source, "this is a spreadsheet, which is not read", fix)
-    if extension == ".json":
-        fix = "Write one object per line: jq -c '.[]' log.json > log.jsonl does it for a list of objects."
-        raise file_error(source, "this is JSON, and tables are read as JSON Lines (.jsonl)", fix)
     if kind is None or (codec and kind == "parquet"):
         extensions = readable_path("".join(path.suffixes[-2:]) or path.name)
         raise file_error(source, f"unsupported file extension {quote(extensions)}", SUPPORTED)
@@ -88,6 +89,8 @@ def file_error(where: str, what: str, fix: str) -> DataError:
 
 
 def _missing_file(path: Path, source: str) -> DataError:
+    if len(path.parts) > 1 and URL_SCHEME.fullmatch(path.parts[0]):
+        return file_error(source, "this is an address, and only files of this computer are read", "Download it first.")
     if path.is_symlink():
         what = f"this is a link to {quote(readable_path(path.readlink()))}, where there is no file"
         return file_error(source, what, "Correct the link, or name the file itself.")
@@ -109,13 +112,24 @@ def read_text(file: File) -> bytes:
     data = _decompress(file) if file.codec else file.path.read_bytes()
     for signature, name in SIGNATURES.items():
         if data.startswith(signature):
-            fix = "Save it as UTF-8." if "UTF" in name else RENAME_OR_EXPORT
-            raise file_error(file.source, f"the content is {name}, not {file.format.upper()}", fix)
-    data = data.removeprefix(codecs.BOM_UTF8)
+            raise file_error(file.source, f"the content is {name}, not {file.format.upper()}", RENAME_OR_EXPORT)
+    if data.startswith(UTF_16):
+        data = _from_utf_16(data, file.source)
+    while data.startswith(codecs.BOM_UTF8):  # files that were joined have several
+        data = data.removeprefix(codecs.BOM_UTF8)
+    data = data.removesuffix(END_OF_FILE)
     if not data or data.isspace():
         raise file_error(file.source, "the file has no rows", EXPORT_AGAIN)
     _refuse_invalid_text(data, file.source)
     return data
+
+
+def _from_utf_16(data: bytes, source: str) -> bytes:
+    """UTF-16 with its byte-order mark, as spreadsheets save "Unicode text", in UTF-8."""
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeError:
+        raise file_error(source, "the UTF-16 text is cut off or damaged", "Save the file again, as UTF-8.") from None
 
 
 def _decompress(file: File) -> bytes:

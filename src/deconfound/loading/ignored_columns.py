@@ -24,7 +24,7 @@ def ignored_columns(
         if name in NEEDED:
             raise UsageError(f"--ignore {given}: every study needs the {name}. Choose another column with --map.")
         found = {
-            role: frozenset(_matching(name, raw.arrow.column_names))
+            role: frozenset(_matching(raw.renamed.get(name, name), raw.arrow.column_names))
             for role, raw in raws.items()
             if in_scope(scope, role)
         }

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import RowNumbers
-from deconfound.errors import DataError, Problem
-from deconfound.formatting import join_names, quote
 from deconfound.loading.input_limit import require_cells, require_size
-from deconfound.loading.raw import RawTable
+from deconfound.loading.joined_columns import FilePart, join_column
+from deconfound.loading.raw import PartialColumn, RawTable
 
 
 def join_files(parts: Sequence[RawTable], source: str) -> RawTable:
@@ -22,36 +21,32 @@ def join_files(parts: Sequence[RawTable], source: str) -> RawTable:
     columns = list(dict.fromkeys(name for part in parts for name in part.arrow.column_names))
     require_size(source, sum(part.arrow.nbytes for part in parts))
     require_cells(source, sum(part.arrow.num_rows for part in parts), len(columns))
+    joined = {name: join_column(name, [_part(part, name) for part in parts]) for name in columns}
+    return RawTable(
+        pa.table({name: values for name, (values, _) in joined.items()}),
+        source,
+        _row_numbers(parts),
+        tuple(finding for part in parts for finding in part.findings),
+        _partial_columns(parts, columns),
+        {name: note for name, (_, note) in joined.items() if note is not None},
+        {old: new for part in parts for old, new in part.renamed.items() if old not in columns},
+    )
+
+
+def _part(part: RawTable, name: str) -> FilePart:
+    values = part.arrow[name] if name in part.arrow.column_names else None
+    return FilePart(part.source, part.arrow.num_rows, values)
+
+
+def _partial_columns(parts: Sequence[RawTable], columns: Sequence[str]) -> dict[str, PartialColumn]:
     names = [set(part.arrow.column_names) for part in parts]
-    lacking = {
-        column: tuple(part.source for part, present in zip(parts, names, strict=True) if column not in present)
-        for column in columns
-        if not all(column in present for present in names)
-    }
-    findings = tuple(finding for part in parts for finding in part.findings)
-    return RawTable(_concatenate(parts, columns), source, _row_numbers(parts), findings, lacking)
-
-
-def _concatenate(parts: Sequence[RawTable], columns: Sequence[str]) -> pa.Table:
-    try:
-        return pa.concat_tables([part.arrow for part in parts], promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise DataError(_type_problems(parts, columns)) from None
-
-
-def _type_problems(parts: Sequence[RawTable], columns: Sequence[str]) -> list[Problem]:
-    """The columns that have different types in different files."""
-    problems = []
+    partial = {}
     for column in columns:
-        having = [part for part in parts if column in part.arrow.column_names]
-        first = having[0].arrow.schema.field(column).type
-        for part in having[1:]:
-            kind = part.arrow.schema.field(column).type
-            if kind != first:
-                what = f"column {quote(column)} has type {kind}, but {first} in {having[0].source}"
-                problems.append(Problem(part.source, what, "Write the column in the same way in all files."))
-                break
-    return problems or [Problem(join_names([part.source for part in parts]), "the files do not fit together", "")]
+        lacking = tuple(part.source for part, present in zip(parts, names, strict=True) if column not in present)
+        if lacking:
+            having = next(part.source for part, present in zip(parts, names, strict=True) if column in present)
+            partial[column] = PartialColumn(lacking, having)
+    return partial
 
 
 def _row_numbers(parts: Sequence[RawTable]) -> RowNumbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from typing import Literal
 
 import pyarrow as pa
 
@@ -31,16 +32,16 @@ FIXES = {
 }
 
 
-def read_jsonl(data: bytes, source: str) -> RawTable:
-    """Read one object per line; a key that a line lacks is a missing value."""
+def read_jsonl(data: bytes, source: str, unit: Literal["line", "row"] = "line") -> RawTable:
+    """Read one object per line; a key that a line lacks is a missing value. ``unit`` is what messages call a line."""
     lines = Lines(data)
     table = read_with_arrow(lines)
     if table is None:
-        table = _read_line_by_line(lines, source)
+        table = _read_line_by_line(lines, source, unit)
     return RawTable(table, source, RowNumbers("line", lines.numbers))
 
 
-def _read_line_by_line(lines: Lines, source: str) -> pa.Table:
+def _read_line_by_line(lines: Lines, source: str, unit: Literal["line", "row"]) -> pa.Table:
     """Parse each line by itself, so that every fault can be reported with its line."""
     rows_by_fault: dict[str, list[int]] = {}
     rows: list[dict[str, object]] = []
@@ -50,7 +51,7 @@ def _read_line_by_line(lines: Lines, source: str) -> pa.Table:
             fault = _why_not_json(line, index == lines.count - 1) if fault == NOT_JSON else fault
             rows_by_fault.setdefault(fault, []).append(index)
     if rows_by_fault:
-        raise DataError([_line_problem(lines, source, fault, at) for fault, at in rows_by_fault.items()])
+        raise DataError([_line_problem(lines, source, fault, at, unit) for fault, at in rows_by_fault.items()])
     names = dict.fromkeys(name for row in rows for name in row)
     require_cells(source, len(rows), len(names))
     return pa.table({name: column_from_values([row.get(name) for row in rows]) for name in names})
@@ -94,8 +95,8 @@ def _why_not_json(line: bytes, is_last: bool) -> str:
     return CUT_OFF if cut_off else NOT_JSON
 
 
-def _line_problem(lines: Lines, source: str, fault: str, rows: list[int]) -> Problem:
-    row_numbers = RowNumbers("line", lines.numbers)
+def _line_problem(lines: Lines, source: str, fault: str, rows: list[int], unit: Literal["line", "row"]) -> Problem:
+    row_numbers = RowNumbers(unit, lines.numbers)
     start = lines.line(rows[0])[:200].decode(errors="replace")
-    what = f"the line {fault}: {quote(start)}{row_examples(row_numbers, rows)}"
+    what = f"the {unit} {fault}: {quote(start)}{row_examples(row_numbers, rows)}"
     return Problem(row_numbers.locate(source, rows[0]), what, FIXES[fault])

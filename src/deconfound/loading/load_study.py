@@ -27,12 +27,13 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
-    outcome_values: Mapping[str, float] | None = None,
+    outcome_values: Mapping[str, float | None] | None = None,
     outcome_unit: str = "",
     models: Sequence[str] | None = None,
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     rename_models: Mapping[str, str] | None = None,
+    normalize_contexts: bool = False,
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
 ) -> Study:
@@ -41,11 +42,13 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     A path may be a folder, a pattern, or a list of files. ``columns`` maps canonical names to the user's:
     ``{"outcome": "thumbs_up"}``, or ``{"log.outcome": "thumbs_up"}`` for one table. ``where`` are conditions on rows,
     such as ``"country=DE"``, ``ignore`` columns that are not to be used, and ``rename_models`` gives models the names
-    that they have in the replay. ``outcome_values`` says what words mean, ``{"good": 1, "bad": 0}``; yes and no,
-    thumbs and percentages are known. ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries
-    are on this scale, numbers in Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
-    Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
-    Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
+    that they have in the replay. ``outcome_values`` says what words mean, ``{"good": 1, "bad": 0}``, and
+    which words or numbers stand for no outcome, ``{"-1": None}``; yes and no, thumbs and percentages are known.
+    ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries are on this scale, numbers in
+    Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
+    ``normalize_contexts`` makes contexts the same that differ only in surrounding spaces, line ends or Unicode
+    normalization. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes
+    nothing. Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
         columns=columns,
@@ -54,6 +57,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         where=where,
         ignore=ignore,
         rename_models=rename_models,
+        normalize_contexts=normalize_contexts,
     )
     unit = check_unit(outcome_unit)
     sources = {"log": log, "experiment": experiment, "replay": replay}
@@ -77,7 +81,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         problems += error.problems
     if problems:
         raise DataError(merge_problems(problems))
-    return replace(study, outcome_unit=unit)
+    return replace(study, outcome_unit=unit, reading=rules.choices)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,17 +102,18 @@ class LogAndReplay:
         return replace(self, log=self.log.in_content_order(), replay=self.replay.in_content_order())
 
 
-def load_log_and_replay(
+def load_log_and_replay(  # noqa: PLR0913  (the arguments of ``load``)
     *,
     log: TableLike,
     replay: TableLike,
     columns: Mapping[str, str] | None = None,
     outcome_range: tuple[float, float] | None = None,
-    outcome_values: Mapping[str, float] | None = None,
+    outcome_values: Mapping[str, float | None] | None = None,
     models: Sequence[str] | None = None,
     where: Sequence[str] | str = (),
     ignore: Sequence[str] | str = (),
     rename_models: Mapping[str, str] | None = None,
+    normalize_contexts: bool = False,
 ) -> LogAndReplay:
     """Read a log and a replay without an experiment, with the arguments of ``load``."""
     rules = ReadingRules.from_options(
@@ -118,6 +123,7 @@ def load_log_and_replay(
         where=where,
         ignore=ignore,
         rename_models=rename_models,
+        normalize_contexts=normalize_contexts,
     )
     sources = {"log": log, "replay": replay}
     problems: list[Problem] = []

@@ -16,10 +16,13 @@ from deconfound.loading.canonical import CanonicalTable
 
 
 def rename_models(
-    tables: Mapping[str, CanonicalTable], names: Mapping[str, str], problems: list[Problem]
+    tables: Mapping[str, CanonicalTable],
+    names: Mapping[str, str],
+    defaults: Mapping[str, str],
+    problems: list[Problem],
 ) -> dict[str, CanonicalTable]:
-    """The tables with every model's new name; a name that no table has is a problem."""
-    if not names:
+    """The tables with every model's new name; a name that no table has is a problem, unless it is a default."""
+    if not names and not defaults:
         return dict(tables)
     present = {name for table in tables.values() for name in table.arrow["model"].unique().to_pylist()}
     sources = join_names([table.source for table in tables.values()])
@@ -28,7 +31,8 @@ def rename_models(
             suggestion = did_you_mean(old, sorted(present)) or "."
             what = f"there is no model {quote(old)} to rename; the models are {join_names(sorted(present))}"
             problems.append(Problem(sources, what, f"Correct --rename-model{suggestion}"))
-    return {role: _rename(table, names, problems) for role, table in tables.items()}
+    every = {**{old: new for old, new in defaults.items() if old in present}, **names}
+    return {role: _rename(table, every, problems) for role, table in tables.items()} if every else dict(tables)
 
 
 def _rename(table: CanonicalTable, names: Mapping[str, str], problems: list[Problem]) -> CanonicalTable:

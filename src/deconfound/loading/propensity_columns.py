@@ -17,7 +17,8 @@ from deconfound.loading.raw import Column, row_examples
 
 PROPENSITY_ATOL = 0.01 + 1e-9  # probabilities printed with two decimals: three times 0.33 are 0.99
 PROPENSITY_FIX = (
-    "Write the probability with which the row's model was assigned, or leave the column out if all were equally likely."
+    "Write the probability with which the row's model was assigned, such as 0.25 or 25%, or leave the column out if "
+    "all were equally likely."
 )
 
 

@@ -19,18 +19,37 @@ MAX_EXAMPLES = 3  # rows and values listed in one message
 NESTED = pa.struct([("json", pa.string())])  # type of a column in which some cell is a list or an object
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedColumn:
+    """How a column was joined that files store in different types, and why this may be wrong where it is a name."""
+
+    notice: str
+    doubt: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartialColumn:
+    """A column that only some files of a table have: the files without it, and one that has it."""
+
+    lacking: tuple[str, ...]
+    present: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RawTable:
     """The columns of one source under the user's own names.
 
-    ``lacking`` names, for each column that not every file of the table has, the files without it.
+    ``partial``, ``joined`` and ``renamed`` are about tables in several files: columns that only some of them have, that
+    they store in different types, and that some of them name differently (the other name -> the column here).
     """
 
     arrow: pa.Table
     source: str
     row_numbers: RowNumbers
     findings: tuple[Finding, ...] = ()
-    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    partial: Mapping[str, PartialColumn] = field(default_factory=dict)
+    joined: Mapping[str, JoinedColumn] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def column(self, name: str) -> Column:
         """One column, with what is needed to name the place of its values."""

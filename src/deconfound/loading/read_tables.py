@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
+from deconfound.data import NO_CHOICES, ReadingChoices
 from deconfound.errors import DataError, Problem
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, quote
-from deconfound.loading.canonical import CanonicalTable, canonicalize
+from deconfound.loading.canonical import TEXT_FIXES, CanonicalTable, canonicalize
 from deconfound.loading.column_mapping import (
     ColumnMapping,
     ColumnResolver,
@@ -20,6 +21,8 @@ from deconfound.loading.ignored_columns import ignored_columns
 from deconfound.loading.list_columns import embedding_names, expand_lists
 from deconfound.loading.message_columns import MessageColumns, message_column, read_messages
 from deconfound.loading.model_names import rename_models
+from deconfound.loading.nested_columns import with_nested_columns
+from deconfound.loading.normalized_contexts import with_normalized_contexts
 from deconfound.loading.outcome_words import unknown_words
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
@@ -35,27 +38,33 @@ def read_canonical_tables(
     rules: ReadingRules,
     problems: list[Problem],
     *,
-    default_columns: Mapping[str, str] = MappingProxyType({}),
+    defaults: ReadingChoices = NO_CHOICES,
 ) -> dict[str, CanonicalTable]:
     """Convert every table that can be read; the others only add to ``problems``.
 
-    ``default_columns`` are further mappings, ignored where they name no column of any table.
+    ``defaults`` are further choices of names, each ignored where no table has what it names.
     """
-    raws = _read_raw_tables(sources, problems)
+    raws = _read_raw_tables(sources, {**defaults.columns, **rules.columns}, problems)
+    named = [*defaults.columns.values(), *rules.columns.values(), *(each.column for each in rules.filters)]
+    raws = {role: with_nested_columns(raw, named) for role, raw in raws.items()}
     complete = len(raws) == len(sources)
     existing = {column for raw in raws.values() for column in raw.arrow.column_names}
-    defaults = {name: column for name, column in default_columns.items() if column in existing}
-    rules = replace(rules, columns={**defaults, **rules.columns})
+    columns = {name: column for name, column in defaults.columns.items() if column in existing}
+    normalize = rules.normalize_contexts or defaults.normalize_contexts
+    rules = replace(rules, columns={**columns, **rules.columns}, normalize_contexts=normalize)
     if complete:
         raws = filter_tables(raws, rules.filters, rules.columns, problems)
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
+    unneeded = ignored_columns(raws, defaults.ignore, [])
+    ignored = {role: names | (unneeded[role] - set(rules.columns.values())) for role, names in ignored.items()}
     raws = _with_features(raws, ignored, problems)
     rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, ignored, rules.columns)})
     reading = _Reading.of(raws, rules, ignored)
     unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
     problems += unmatched.values()
     tables = reading.without(unmatched).canonicalize(unmatched, problems)
-    return rename_models(tables, rules.rename_models, problems) if len(tables) == len(sources) else tables
+    complete = len(tables) == len(sources)
+    return rename_models(tables, rules.rename_models, defaults.rename_models, problems) if complete else tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +102,13 @@ class _Reading:
             for name in mapping.missing:
                 if name not in unmatched and f"{role}.{name}" not in unmatched:
                     missing.setdefault(name, []).append(role)
-            problems += _lacking_columns(raw, mapping)
+            problems += _join_problems(raw, mapping)
+            raw = replace(raw, findings=(*raw.findings, *_join_findings(raw, mapping)))
             outcomes += [raw.column(mapping.columns["outcome"])] if "outcome" in mapping.columns else []
             faultless = len(problems) == before and not mapping.missing
             table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
             if table is not None:
-                tables[role] = table
+                tables[role] = with_normalized_contexts(table) if self.rules.normalize_contexts else table
         problems += missing_column_problems(missing, self.present, self.rules.columns)
         problems += self._unknown_words(outcomes)
         return tables
@@ -128,7 +138,8 @@ class _Reading:
         return read, mapping
 
     def _mapping(self, role: str, raw: RawTable, problems: list[Problem]) -> ColumnMapping:
-        resolver = ColumnResolver(role, raw.source, scoped_to(self.rules.columns, role), self.accept_id_alias)
+        columns = scoped_to(self.rules.columns, role)
+        resolver = ColumnResolver(role, raw.source, columns, self.accept_id_alias, raw.partial)
         ignored = self.ignored[role]
         mapping = resolver.resolve([name for name in raw.arrow.column_names if name not in ignored], problems)
         return replace(mapping, unused=(*mapping.unused, *sorted(ignored)))
@@ -150,14 +161,16 @@ def _message_contexts(
     return {f"{role}.context": name for role, name in found.items() if name is not None and name not in ignored[role]}
 
 
-def _read_raw_tables(sources: Mapping[str, TableLike], problems: list[Problem]) -> dict[str, RawTable]:
+def _read_raw_tables(
+    sources: Mapping[str, TableLike], columns: Mapping[str, str], problems: list[Problem]
+) -> dict[str, RawTable]:
     names = {role: source_name(source, role) for role, source in sources.items()}
     if len(set(names.values())) < len(names):
         names = {role: f"{role} {name}" for role, name in names.items()}
     raws = {}
     for role, source in sources.items():
         try:
-            raws[role] = read_table(source, role, names[role])
+            raws[role] = read_table(source, role, names[role], scoped_to(columns, role))
         except DataError as error:
             problems += error.problems
     return raws
@@ -172,12 +185,21 @@ def _with_features(
     return {role: expand_lists(raw, shared, ignored[role], problems) for role, raw in raws.items()}
 
 
-def _lacking_columns(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
-    """Columns that only some files of a table have: rows of the others would count as missing values."""
+def _join_problems(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
+    """Faults of used columns of which the files of a table differ: some lack it, or a name has lost its zeros."""
     problems = []
     for name, column in mapping.columns.items():
-        files = raw.lacking.get(column) if name in IN_EVERY_FILE else None
-        if files:
-            what = f"there is no column {quote(column)}, which other files of {raw.source} have"
-            problems.append(Problem(join_names(files), what, "Name only the files of this table, or add the column."))
+        partial, joined = raw.partial.get(column), raw.joined.get(column)
+        if partial is not None and name in IN_EVERY_FILE:
+            what = f"there is no column {quote(column)}, which {partial.present} has"
+            fix = "Name only the files of this table, add the column, or rename the one that is meant."
+            problems.append(Problem(join_names(partial.lacking), what, fix))
+        if joined is not None and joined.doubt is not None and name in TEXT_FIXES:
+            problems.append(joined.doubt)
     return problems
+
+
+def _join_findings(raw: RawTable, mapping: ColumnMapping) -> tuple[Finding, ...]:
+    """Used columns that the files of a table store in different types."""
+    notices = (raw.joined[column].notice for column in mapping.columns.values() if column in raw.joined)
+    return tuple(Finding("columns", "pass", Notice(f"{raw.source}: {notice}.")) for notice in notices if notice)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deconfound.data import ReadingChoices
 from deconfound.errors import UsageError
 from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.outcome_words import OutcomeScale
@@ -24,6 +25,7 @@ class ReadingRules:
     filters: tuple[RowFilter, ...] = ()
     ignore: tuple[str, ...] = ()
     rename_models: Mapping[str, str] = field(default_factory=dict)
+    normalize_contexts: bool = False
 
     @classmethod
     def from_options(
@@ -31,25 +33,33 @@ class ReadingRules:
         *,
         columns: Mapping[str, str] | None = None,
         outcome_range: tuple[float, float] | None = None,
-        outcome_values: Mapping[str, float] | None = None,
+        outcome_values: Mapping[str, float | None] | None = None,
         where: Sequence[str] | str = (),
         ignore: Sequence[str] | str = (),
         rename_models: Mapping[str, str] | None = None,
+        normalize_contexts: bool = False,
     ) -> ReadingRules:
         """Read the options; those that no table could satisfy raise."""
         check_mapping(columns or {})
-        _check_range(outcome_range)
+        check_range(outcome_range)
         conditions = [where] if isinstance(where, str) else where
         return cls(
             dict(columns or {}),
-            OutcomeScale(outcome_range, dict(outcome_values or {})),
+            OutcomeScale.from_values(outcome_range, outcome_values or {}),
             tuple(map(parse_filter, conditions)),
             (ignore,) if isinstance(ignore, str) else tuple(ignore),
             dict(rename_models or {}),
+            normalize_contexts,
         )
 
+    @property
+    def choices(self) -> ReadingChoices:
+        """What further tables of the study's kind are read with."""
+        return ReadingChoices(self.columns, self.rename_models, self.ignore, self.normalize_contexts)
 
-def _check_range(outcome_range: tuple[float, float] | None) -> None:
+
+def check_range(outcome_range: tuple[float, float] | None) -> None:
+    """Refuse ends that are equal, infinite, or so large or close that outcomes would lose their digits."""
     if outcome_range is None:
         return
     low, high = outcome_range

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
+from deconfound.loading.convert import parse_datetime
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
 
@@ -96,8 +97,8 @@ def filter_tables(
 def _find_column(name: str, raw: RawTable, columns: Mapping[str, str]) -> str | None:
     """A column by the user's name for it, else by its canonical name."""
     present: list[str] = raw.arrow.column_names
-    if name in present:
-        return name
+    if name in present or name in raw.renamed:
+        return raw.renamed.get(name, name)
     same = [column for column in present if normalize_name(column) == normalize_name(name)]
     if len(same) == 1:
         return same[0]
@@ -117,9 +118,10 @@ def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Probl
 
 def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
     column = raw.column(name)
-    if name in raw.lacking:
-        what = f"there is no column {quote(name)} for --where, which other files of {raw.source} have"
-        raise DataError([Problem(join_names(raw.lacking[name]), what, "Add it, or leave these files out.")])
+    if name in raw.partial:
+        partial = raw.partial[name]
+        what = f"there is no column {quote(name)} for --where, which {partial.present} has"
+        raise DataError([Problem(join_names(partial.lacking), what, "Add it, or leave these files out.")])
     mask = _mask(column, condition)
     rows = int(mask.sum())
     if not rows:
@@ -222,7 +224,7 @@ def _as_number(cell: object) -> float | None:
 
 def _as_time(cell: object) -> float | None:
     try:
-        moment = datetime.fromisoformat(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        moment = parse_datetime(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
+        return None if moment is None else (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from deconfound.data import Replay, describe_context, is_in
+from deconfound.data import NO_CHOICES, ReadingChoices, Replay, describe_context, is_in
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
@@ -23,19 +23,18 @@ def load_replay(
     source: TableLike,
     *,
     columns: Mapping[str, str] | None = None,
-    study_columns: Mapping[str, str] | None = None,
-    models: Sequence[str] | None = None,
     rename_models: Mapping[str, str] | None = None,
+    models: Sequence[str] | None = None,
+    study: ReadingChoices = NO_CHOICES,
 ) -> Replay:
     """Read a replay by itself: the outputs of models on new contexts.
 
-    ``study_columns`` is the mapping that the study was read with; its entries apply where their column exists and
-    ``columns`` has no other. With ``models``, each of them must be present on every context, and rows of others are
-    left out.
+    ``study`` is what the study was read with; its names apply where they exist, and ``columns`` and ``rename_models``
+    go first. With ``models``, each of them must be present on every context, and rows of others are left out.
     """
     problems: list[Problem] = []
     rules = ReadingRules.from_options(columns=columns, rename_models=rename_models)
-    tables = read_canonical_tables({"replay": source}, rules, problems, default_columns=study_columns or {})
+    tables = read_canonical_tables({"replay": source}, rules, problems, defaults=study)
     if not tables:
         raise DataError(problems)
     aligned = align_contexts([tables["replay"]], problems)
@@ -69,14 +68,17 @@ def _for_models(replay: Replay, models: Sequence[str]) -> Replay:
     return replace(selected, findings=(*selected.findings, Finding("models", "pass", Notice(message))))
 
 
-def load_contexts(source: TableLike, *, columns: Mapping[str, str] | None = None) -> pa.Table:
+def load_contexts(
+    source: TableLike, *, columns: Mapping[str, str] | None = None, normalize_contexts: bool = False
+) -> pa.Table:
     """Read the contexts to generalize to: ``context`` or ``context_id``, and ``feature_*`` columns.
 
     Entries of ``columns`` that name no column of this table are ignored, so that a study's mapping can be reused.
     """
     check_mapping(columns or {})
     problems: list[Problem] = []
-    tables = read_canonical_tables({"target": source}, ReadingRules(), problems, default_columns=columns or {})
+    choices = ReadingChoices(columns or {}, normalize_contexts=normalize_contexts)
+    tables = read_canonical_tables({"target": source}, ReadingRules(), problems, defaults=choices)
     if problems:
         raise DataError(problems)
     return tables["target"].arrow

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +17,15 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import escape_line, readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.csv import read_csv
+from deconfound.loading.file_columns import name_findings, with_common_names
 from deconfound.loading.files import file_error, read_text, resolve_file
 from deconfound.loading.joined_files import join_files
+from deconfound.loading.json_rows import read_json
 from deconfound.loading.jsonl import read_jsonl
 from deconfound.loading.parquet import read_parquet
+from deconfound.loading.partitions import with_partitions
 from deconfound.loading.raw import RawTable, column_from_values
-from deconfound.loading.table_files import find_files, is_path, path_name
+from deconfound.loading.table_files import TableFile, find_table, is_path, path_name
 
 TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or anything else that exports Arrow
 
@@ -30,10 +35,12 @@ def source_name(source: TableLike, role: str) -> str:
     return path_name(source) if is_path(source) else f"{role} ({type(source).__name__})"
 
 
-def read_table(source: TableLike, role: str, name: str) -> RawTable:
-    """Read files or an object in memory; ``name`` is its name in messages."""
+def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, str] = MappingProxyType({})) -> RawTable:
+    """Read files or an object in memory; ``name`` is its name in messages, ``mapping`` what --map says about it."""
     if is_path(source):
-        raw = _read_files(find_files(source), name)
+        found = find_table(source)
+        raw = _read_files(found.tables, role, name, mapping)
+        raw = replace(raw, findings=(*found.findings(name), *raw.findings))
     elif isinstance(source, pa.Table):
         raw = RawTable(source, name, RowNumbers())
     elif type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
@@ -51,21 +58,24 @@ def read_table(source: TableLike, role: str, name: str) -> RawTable:
     return raw
 
 
-def _read_files(paths: Sequence[Path], name: str) -> RawTable:
-    if len(paths) == 1:
-        return _read_path(paths[0], name)
-    folder = Path(os.path.commonpath([path.parent for path in paths]))
+def _read_files(files: Sequence[TableFile], role: str, name: str, mapping: Mapping[str, str]) -> RawTable:
+    if len(files) == 1:
+        return with_partitions(_read_path(files[0].path, name), files[0].below)
+    folder = Path(os.path.commonpath([file.path.parent for file in files]))
     parts: list[RawTable] = []
     problems: list[Problem] = []
-    for path in paths:
+    for file in files:
         try:
-            parts.append(_read_path(path, escape_line(readable_path(os.path.relpath(path, folder)))))
-            _refuse_repeated_names(parts[-1])
+            raw = _read_path(file.path, escape_line(readable_path(os.path.relpath(file.path, folder))))
+            _refuse_repeated_names(raw)
+            parts.append(with_partitions(raw, file.below))
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return join_files(parts, name)
+    parts = with_common_names(parts, role, mapping)
+    joined = join_files(parts, name)
+    return replace(joined, findings=(*joined.findings, *name_findings(parts, name)))
 
 
 def _read_path(path: Path, name: str) -> RawTable:
@@ -80,7 +90,9 @@ def _read_path(path: Path, name: str) -> RawTable:
     except UnicodeEncodeError:
         what = "a compressed file whose name is not UTF-8 cannot be opened"
         raise file_error(name, what, "Rename it, or decompress it.") from None
-    return (read_csv if file.format == "csv" else read_jsonl)(data, name)
+    if file.format == "csv":
+        return read_csv(data, name)
+    return read_json(data, name) if file.format == "json" else read_jsonl(data, name)
 
 
 def _from_pandas(frame: Any, name: str) -> pa.Table:  # noqa: ANN401

@@ -11,6 +11,7 @@ from deconfound.formatting import join_names
 from deconfound.loading.column_mapping import ColumnMapping, ColumnResolver, matching_columns
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import read_table, source_name
+from deconfound.loading.table_files import HIDDEN, is_json, is_table
 
 ROLES = ("log", "experiment", "replay")
 NAME_WORDS = {
@@ -18,7 +19,6 @@ NAME_WORDS = {
     "experiment": ("experiment", "random", "trial", "abtest", "ab_test", "pilot"),
     "log": ("log", "usage", "production", "traffic", "history"),
 }
-EXTENSIONS = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".gz", ".zst")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,11 +70,10 @@ def require_tables(paths: Sequence[str]) -> list[Path]:
     """The files that are named, or all tables of one folder."""
     if len(paths) == 1 and Path(paths[0]).is_dir():
         folder = Path(paths[0])
-        found = sorted(
-            path for path in folder.iterdir() if path.suffix in (".parquet", ".csv", ".jsonl", ".gz", ".zst")
-        )
+        files = [path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith(HIDDEN)]
+        found = [path for path in files if is_table(path)] or [path for path in files if is_json(path)]
         if not found:
-            what = "there is no Parquet, CSV or JSONL file in this folder"
+            what = "there is no Parquet, CSV or JSON file in this folder"
             raise DataError([Problem(paths[0], what, "Name the three tables.")])
         return found
     return [Path(path) for path in paths]

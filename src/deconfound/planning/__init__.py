@@ -7,7 +7,15 @@ together.
 """
 
 from deconfound.loading import LogAndReplay, load_log_and_replay
-from deconfound.planning.experiment_plan import ROWS_PER_MODEL, Allocation, Plan, PlanRow, RequiredRows, plan
+from deconfound.planning.experiment_plan import (
+    ROWS_PER_MODEL,
+    Allocation,
+    Plan,
+    PlanRow,
+    RequiredRows,
+    UnreachableGoalError,
+    plan,
+)
 from deconfound.planning.forecast import Goal, Projection
 from deconfound.planning.from_pilot import inputs_from_pilot
 from deconfound.planning.inputs import AssumedInputs, PlanInputs, ValuePrior
@@ -23,6 +31,7 @@ __all__ = [
     "PlanRow",
     "Projection",
     "RequiredRows",
+    "UnreachableGoalError",
     "ValuePrior",
     "inputs_from_pilot",
     "load_log_and_replay",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -61,6 +61,27 @@ class RequiredRows:
         if self.equal_allocation_rows is None:
             return 0.0
         return 1 - self.expected.total_rows / self.equal_allocation_rows
+
+
+class UnreachableGoalError(EvidenceError):
+    """A goal that needs more than ``MAX_ROWS`` rows; ``projection`` is what this number of rows would give."""
+
+    def __init__(self, goal: Goal, projection: Projection) -> None:
+        self.goal, self.projection = goal, projection
+        super().__init__(self.explain(lambda number: f"{number:.3g}"))
+
+    def explain(self, write: Callable[[float], str]) -> str:
+        """The message, with numbers written like this."""
+        projection = self.projection
+        reached, advice = {
+            "width": (projection.rms_width, "Choose a larger --width."),
+            "best": (projection.probability_best, "Choose a lower --best, or allow a --regret."),
+            "regret": (projection.expected_regret, "Choose a larger --regret."),
+        }[self.goal.kind]
+        return (
+            f"--{self.goal.kind} {write(self.goal.target)} needs more than {MAX_ROWS:,} rows; with that many it is "
+            f"{write(reached)}. {advice}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +155,7 @@ class Plan:
         use_equal = _require_allocation(allocation) == "equal"
         share, rows = (equal, equal_rows) if use_equal else cheapest_allocation(self.expected, goal)
         if rows is None:
-            raise EvidenceError(_out_of_reach(goal, self))
+            raise UnreachableGoalError(goal, self.at(MAX_ROWS / len(self.inputs.models)))
         return RequiredRows(
             goal=goal,
             allocation=allocation,
@@ -160,7 +181,7 @@ def plan(
 
     ``extra_contexts`` counts replayed contexts beyond the experiment's, which make the average over contexts more
     precise. ``tolerance`` is the regret up to which a model counts as the best. ``family`` is the reward that is
-    fitted to a pilot, ``auto`` unless given.
+    fitted to a pilot, ``auto`` unless given. All numbers are on a scale from 0 to 1, whatever that of the tables is.
     """
     check_level(level)
     if not 0 <= extra_contexts <= MAX_EXTRA_CONTEXTS:
@@ -203,17 +224,3 @@ def _require_allocation(allocation: str) -> str:
 
 def _total(rows: FloatArray | None) -> int | None:
     return None if rows is None else round(float(rows.sum()))
-
-
-def _out_of_reach(goal: Goal, plan: Plan) -> str:
-    at_most = plan.at(MAX_ROWS / len(plan.inputs.models))
-    reached = {"width": at_most.rms_width, "best": at_most.probability_best, "regret": at_most.expected_regret}
-    advice = {
-        "width": "Choose a larger --width.",
-        "best": "Choose a lower --best, or allow a --regret.",
-        "regret": "Choose a larger --regret.",
-    }
-    return (
-        f"--{goal.kind} {goal.target:g} needs more than {MAX_ROWS:,} rows; with that many it is "
-        f"{reached[goal.kind]:.3g}. {advice[goal.kind]}"
-    )

@@ -41,7 +41,8 @@ def attribution_paragraph(attribution: Attribution, scale: Scale = UNIT) -> str:
 
 def explain_log_weight(attribution: Attribution, scale: Scale = UNIT) -> str:
     """Why the log has the weight it has, in one sentence."""
-    sd, variances = f"SD {scale.rough_difference(attribution.log_bias_sd)}", attribution.variance_components
+    sd = f"SD {scale.with_unit(scale.rough_difference(attribution.log_bias_sd))}"
+    variances = attribution.variance_components
     if attribution.log_bias_sd < NEGLIGIBLE_LOG_BIAS:
         return f"Log and experiment agree where they can be compared (bias {sd}), so the log counts in full."
     if variances.bias_model + variances.bias_model_by_context > variances.bias_proxies + variances.bias_text:

@@ -8,10 +8,11 @@ from typing import Any
 
 from deconfound.diagnose.thresholds import FAIL_P_RATIO
 from deconfound.escaping import escape_line
-from deconfound.findings import Finding, Notice, Verdict, finding_to_document
+from deconfound.findings import Finding, Notice, Verdict
 from deconfound.formatting import wrap
+from deconfound.report.scale import UNIT, UNIT_RANGE, Scale
 
-SCHEMA = 2
+SCHEMA = 3
 VERDICT_ORDER: tuple[Verdict, ...] = ("fail", "warn", "cannot tell", "pass")
 HEADINGS: dict[Verdict, str] = {
     "fail": "Failed",
@@ -59,9 +60,12 @@ def false_alarm_note(level: float) -> str:
     )
 
 
-def check_text(findings: Sequence[Finding], level: float) -> str:
-    """The conclusion in one sentence, then every finding under its verdict."""
+def check_text(unscaled: Sequence[Finding], level: float, scale: Scale = UNIT) -> str:
+    """The conclusion in one sentence, then every finding under its verdict, with outcomes on the user's scale."""
+    findings = [scale.finding(finding) for finding in unscaled]
     parts = [_conclusion(findings)]
+    if scale.description:
+        parts.append(f"Outcomes and their differences are {scale.description}.")
     if any(finding.verdict in ("warn", "fail") for finding in findings):
         parts.append(false_alarm_note(level))
     for verdict in VERDICT_ORDER:
@@ -86,15 +90,18 @@ def finding_line(finding: Finding) -> str:
     return f"  {escape_line(name)}: {finding.message} {finding.remedy}".rstrip()
 
 
-def check_document(findings: Sequence[Finding], level: float, seed: int) -> dict[str, Any]:
-    """The same for programs."""
+def check_document(findings: Sequence[Finding], level: float, seed: int, scale: Scale = UNIT) -> dict[str, Any]:
+    """The same for programs: numbers from 0 to 1, sentences on the user's scale."""
     count = Counter(finding.verdict for finding in findings)
     return {
         "schema": SCHEMA,
         "level": level,
         "seed": seed,
         "verdicts": {verdict: count[verdict] for verdict in VERDICT_ORDER},
-        "findings": [finding_to_document(finding) for finding in findings],
+        "scale": UNIT_RANGE,
+        "outcome_range": [scale.low, scale.high],
+        "outcome_unit": scale.unit,
+        "findings": [scale.finding_document(finding) for finding in findings],
     }
 
 

@@ -11,26 +11,32 @@ from deconfound.report.scale import UNIT, Scale
 from deconfound.value import MIN_ROWS_PER_MODEL
 from deconfound.value.log_bias import LogBias
 
+NO_SCALE = "Numbers are on a scale from 0 to 1."
 
-def log_bias_text(log_bias: LogBias, scale: Scale = UNIT, *, before_cost: bool = False) -> str:
-    """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here."""
+
+def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False) -> str:
+    """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here.
+
+    Without a scale it is that from 0 to 1, which the text then says.
+    """
     if log_bias.verdict == "cannot tell":
         return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
-    sentences = _bias_sentences(log_bias, scale, " before cost" * before_cost)
+    sentences = _bias_sentences(log_bias, scale or UNIT, " before cost" * before_cost)
     missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
     if missing:
         sentences.append(f"No bias could be estimated for {join_names(missing)}.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *([NO_SCALE] if scale is None else [])])
 
 
 def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[str]:
-    bound = f"for a single model it may be up to {scale.rough_difference(log_bias.max_bias_bound)}"
+    largest = scale.with_unit(scale.rough_difference(log_bias.max_bias_bound))
+    bound = f"for a single model it may be up to {largest}"
     if log_bias.verdict == "no bias shown":
         return [f"No bias of the log was detected at {format_percent(log_bias.level)} confidence; {bound}."]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
-    size = f"Its averages are typically off by {scale.rough_difference(log_bias.rms_bias)}; {bound}."
+    size = f"Its averages are typically off by {scale.with_unit(scale.rough_difference(log_bias.rms_bias))}; {bound}."
     if log_bias.verdict == "biased":
         return [
             f"The log {errors}.",
@@ -49,14 +55,25 @@ def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
     return f"The model it ranks first, {first}, may still be the best{before_cost}."
 
 
-def routing_text(routing: RoutingGain, scale: Scale = UNIT) -> str:
-    """Whether choosing a model per context pays."""
+def routing_text(routing: RoutingGain, scale: Scale | None = None) -> str:
+    """Whether choosing a model per context pays; without a scale it is that from 0 to 1, which the text then says."""
+    sentence = _routing_sentence(routing, scale or UNIT)
+    has_gain = routing.verdict != "cannot tell" or _is_estimated(routing)
+    return f"{sentence} {NO_SCALE}" if scale is None and has_gain else sentence
+
+
+def _is_estimated(routing: RoutingGain) -> bool:
+    return routing.on_policy_rows >= MIN_ROWS_PER_MODEL and not math.isnan(routing.gain)
+
+
+def _routing_sentence(routing: RoutingGain, scale: Scale) -> str:
     best, level = quote(routing.best, whole=True), format_percent(routing.level)
     gain, low, high = map(scale.improvement, (routing.gain, routing.gain_low, routing.gain_high))
+    gain, high = scale.with_unit(gain), scale.with_unit(high)
     if routing.verdict == "route":
         return f"Routing pays: it gains {gain} over always using {best} ({level} interval {low} to {high})."
     if routing.verdict == "one model":
-        min_gain = f"{abs(scale.width) * routing.min_gain:.3g}"
+        min_gain = scale.with_unit(f"{abs(scale.width) * routing.min_gain:.3g}")
         return f"Use {best} everywhere: no routing can gain {min_gain} or more ({level} confidence)."
     if routing.on_policy_rows >= MIN_ROWS_PER_MODEL and math.isnan(routing.gain):
         return (

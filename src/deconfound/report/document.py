@@ -16,10 +16,10 @@ from deconfound.atomic import write_text
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
 from deconfound.escaping import escape_json
-from deconfound.findings import finding_to_document
 from deconfound.formatting import to_jsonable
 from deconfound.report.attribution_text import explain_log_weight
-from deconfound.report.decision_text import log_bias_text
+from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.scale import UNIT_RANGE, Scale
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
@@ -30,7 +30,7 @@ from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 5
+SCHEMA = 6
 MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 
@@ -38,11 +38,11 @@ VALUES = ("values", "direct", "experiment", "raw_log")
 def document(result: Result) -> dict[str, Any]:
     """Every number of the result that is not a coefficient; a number that cannot be estimated is null.
 
-    All numbers, also those in sentences, are on a scale from 0 to 1; ``outcome_range`` is what 0 and 1 were in the
-    tables.
+    Numbers are on a scale from 0 to 1; ``outcome_range`` is what 0 and 1 were in the tables. Sentences are on that
+    scale.
     """
-    fitted = result.family
-    log_bias = log_bias_text(result.log_bias, before_cost=result.values.cost is not None)
+    fitted, scale = result.family, Scale.of(result)
+    log_bias = log_bias_text(result.log_bias, scale, before_cost=result.values.cost is not None)
     return {
         "schema": SCHEMA,
         "version": __version__,
@@ -50,6 +50,7 @@ def document(result: Result) -> dict[str, Any]:
         "level": result.level,
         "seed": result.seed,
         "models": list(result.models),
+        "scale": UNIT_RANGE,
         "outcome_range": list(result.outcome_range),
         "outcome_unit": result.outcome_unit,
         "population": to_jsonable(asdict(result.population)),
@@ -64,13 +65,13 @@ def document(result: Result) -> dict[str, Any]:
             "surface_share": fitted.surface_share,
             "psi_source": fitted.psi_source,
         },
-        "attribution": attribution_document(result.attribution),
+        "attribution": attribution_document(result.attribution, scale),
         "efficient": efficient_document(result.efficient, result.level),
         "missing_outcomes": missing_document(result.missing, result.level),
-        "routing": {**to_jsonable(asdict(result.routing)), "summary": result.routing.summary},
+        "routing": {**to_jsonable(asdict(result.routing)), "summary": routing_text(result.routing, scale)},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
-        "findings": [finding_to_document(finding) for finding in result.findings],
+        "findings": [scale.finding_document(finding) for finding in result.findings],
         "recommendation_counts": recommendation_counts(result),
         "recommendations": [to_jsonable(asdict(row)) for row in result.recommendations],
     }
@@ -123,7 +124,7 @@ def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     )
 
 
-def attribution_document(attribution: Attribution | None) -> dict[str, Any] | None:
+def attribution_document(attribution: Attribution | None, scale: Scale) -> dict[str, Any] | None:
     """Shares with their bootstrap standard deviations by source and view, and what they mean for the log."""
     if attribution is None:
         return None
@@ -132,7 +133,7 @@ def attribution_document(attribution: Attribution | None) -> dict[str, Any] | No
         "bootstrap_sd": _by_source(attribution.bootstrap_sd),
         "variance_components": asdict(attribution.variance_components),
         "log_bias_sd": attribution.log_bias_sd,
-        "explanation": explain_log_weight(attribution),
+        "explanation": explain_log_weight(attribution, scale),
     }
 
 

@@ -61,7 +61,7 @@ def efficient_detail_lines(summary: EfficientSummary | None, scale: Scale = UNIT
 def _test_line(test: ExclusionTest, models: tuple[str, ...], scale: Scale) -> str:
     rows = zip(models, test.bias, test.bias_standard_error, strict=True)
     biases = "; ".join(
-        f"{escape_name(name)} {scale.difference(bias, signed=True)} ± {scale.difference(error)}"
+        f"{escape_name(name)} {scale.difference(bias, signed=True)} ± {scale.with_unit(scale.difference(error))}"
         for name, bias, error in rows
         if np.isfinite(bias) and np.isfinite(error)
     )

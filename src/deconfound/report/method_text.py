@@ -106,4 +106,5 @@ def _settings_line(result: Result, scale: Scale) -> str:
             if size > 0
         }
     settings = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in named.items())
-    return f"Settings: {settings}, seed {result.seed}."
+    unit = f" (SD in {scale.difference_unit})" if result.attribution is not None and scale.difference_unit else ""
+    return f"Settings{unit}: {settings}, seed {result.seed}."

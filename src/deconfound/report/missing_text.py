@@ -99,7 +99,8 @@ def missing_outcome_lines(result: Result) -> list[str]:
     lines = [f"{share} of the randomized rows have no outcome. The values above use the rows that have one."]
     about = "" if result.population.kind == "experiment" else ", for the contexts of the experiment"
     cost = "" if result.values.cost is None else ", before cost"
-    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are{about}{cost}:")
+    unit = f", in {scale.difference_unit}" if scale.difference_unit else ""
+    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are{about}{cost}{unit}:")
     bounds = missing.bounds(result.level)
     for i, name in enumerate(missing.models):
         counts = f"{missing.missing[i]:,} of {missing.rows[i]:,} missing"
@@ -110,9 +111,10 @@ def missing_outcome_lines(result: Result) -> list[str]:
 def _weighted_lines(missing: MissingOutcomes, scale: Scale, level: float, cost: str) -> list[str]:
     if missing.weighted is None:
         return ["Too few outcomes are missing to weight the others in their place."]
+    unit = f", in {scale.difference_unit}" if scale.difference_unit else ""
     lines = [
         "Weighted values are right if a missing outcome does not depend on what it would have been, given model, "
-        f"context and output ({format_percent(level)} intervals{cost}):"
+        f"context and output ({format_percent(level)} intervals{cost}{unit}):"
     ]
     interval = missing.weighted.interval(level)
     for i, name in enumerate(missing.models):

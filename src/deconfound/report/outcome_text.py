@@ -9,7 +9,9 @@ from deconfound.findings import Finding
 from deconfound.formatting import pluralize
 from deconfound.report.wording import ADD_TIME, Wordings, format_p_value, format_raw_p_value
 
-CHECK_SCALE = "Check that the highest outcome is the best one in both sources; invert the source where it is not."
+CHECK_SCALE = (
+    "Check that the best outcome is the same end of the scale in both sources; invert the source where it is not."
+)
 
 
 def _scale(values: int, bounds: tuple[float, float], scale: tuple[float, ...]) -> str:
@@ -35,13 +37,14 @@ def _outcome_direction(details: outcomes.OutcomeDirection, finding: Finding) -> 
     correlation = f"correlation {details.correlation:.2f} within models"
     if finding.verdict == "warn":
         return (
-            f"Outputs that rate high in the log rate low in the experiment ({correlation}, {format_p_value(finding)}). "
-            "One source may have an inverted scale; strong confounding can have the same effect.",
+            f"Outputs that rate well in the log rate poorly in the experiment ({correlation}, "
+            f"{format_p_value(finding)}). One source may have an inverted scale; strong confounding can have the same "
+            "effect.",
             CHECK_SCALE,
         )
     test = f"{correlation}, {format_raw_p_value(details.positive_p_value)}"
     if details.confirmed:
-        return f"Outputs that rate high in the log also rate high in the experiment ({test}).", ""
+        return f"Outputs that rate well in the log also rate well in the experiment ({test}).", ""
     return (
         f"The log does not predict the experiment's outcomes ({test}), so an inverted scale could not be detected.",
         "Compare some rows of both sources by hand.",

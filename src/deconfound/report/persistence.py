@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
 from deconfound.bundle import Bundle, BundlePath, is_part_of_bundle, load_bundle, save_bundle
+from deconfound.data import ReadingChoices
 from deconfound.decide.recommendation import Recommendation
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer
@@ -32,7 +33,7 @@ from deconfound.report.document import (
 )
 from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
-from deconfound.report.plausibility import MAX_FINDINGS, check_columns, check_result
+from deconfound.report.plausibility import MAX_FINDINGS, check_reading, check_result
 from deconfound.report.policy_arrays import policy_from_arrays, policy_to_arrays
 from deconfound.report.policy_checks import POLICY_ARRAYS, FeatureSizes
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
@@ -46,34 +47,25 @@ REWARD, FEATURIZER = "reward.npz", "featurizer.npz"  # parts of a saved result
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-@dataclass(frozen=True, slots=True)
-class SavedResult:
-    """A result, and the user's column names, with which new tables are read."""
-
-    result: Result
-    columns: dict[str, str]
-
-
 def result_path(directory: Path) -> BundlePath:
     """The files of a saved result."""
     return BundlePath(directory, "result", "Run `deconfound evaluate ... -o DIR` and name that folder.")
 
 
-def save(saved: SavedResult, directory: Path, *, overwrite: bool = False) -> None:
+def save(result: Result, directory: Path, *, overwrite: bool = False) -> None:
     """Save a result in a folder, or replace the one that is there; see ``bundle``."""
-    result = saved.result
     featurizer = featurizer_to_bundle(result.featurizer)
     content = {
         **document(result),
         "not_finite": list(_not_finite(_stored_numbers(result))),
-        "columns": saved.columns,
+        "reading": {**asdict(result.reading), "ignore": list(result.reading.ignore)},
         "featurizer": featurizer.document,
     }
     parts = {REWARD: arrays_to_bytes(policy_to_arrays(result.policy)), FEATURIZER: featurizer.parts[ARRAYS]}
     save_bundle(result_path(directory), Bundle(to_jsonable(content), parts), overwrite=overwrite)
 
 
-def load(directory: Path) -> SavedResult:
+def load(directory: Path) -> Result:
     """Read a saved result; raise a ``DataError`` if it is missing, damaged, or mixed from several results."""
     path = result_path(directory)
     _require_folder(directory, path)
@@ -102,18 +94,18 @@ def _require_folder(directory: Path, path: BundlePath) -> None:
         raise DataError([Problem(str(directory), what, "Check its permissions.")]) from error
 
 
-def _saved_result(bundle: Bundle, path: BundlePath) -> SavedResult:
+def _saved_result(bundle: Bundle, path: BundlePath) -> Result:
     stored = bundle.document
     if len(stored["findings"]) > MAX_FINDINGS:
         raise ValueError(f"it has {len(stored['findings']):,} findings")
-    check_columns(stored["columns"])
+    check_reading(stored["reading"])
     for place, number in stored["not_finite"]:
         _restore(stored, place, NOT_FINITE[number])
     featurizer = featurizer_from_bundle(Bundle(stored["featurizer"], {ARRAYS: bundle.parts[FEATURIZER]}), path)
     result = _result(stored, arrays_from_bytes(bundle.parts[REWARD], POLICY_ARRAYS), featurizer)
     check_fields(result, "result")
     check_result(result)
-    return SavedResult(result, stored["columns"])
+    return result
 
 
 def _feature_sizes(featurizer: Featurizer, surface_share: float) -> FeatureSizes:
@@ -199,6 +191,13 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         featurizer=featurizer,
         level=stored["level"],
         seed=stored["seed"],
+        reading=_reading(stored["reading"]),
+    )
+
+
+def _reading(stored: dict[str, Any]) -> ReadingChoices:
+    return ReadingChoices(
+        stored["columns"], stored["rename_models"], tuple(stored["ignore"]), stored["normalize_contexts"]
     )
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
 import numpy as np
 
+from deconfound.data import ReadingChoices
 from deconfound.data.cross_table import MAX_MODELS
 from deconfound.decide.recommendation import Recommendation
 from deconfound.design import FloatArray
 from deconfound.errors import check_seed
 from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.ignored_columns import NEEDED
 from deconfound.loading.reading_rules import MAX_UNIT_LENGTH
+from deconfound.loading.table_scope import split_scope
 from deconfound.result import Result
 from deconfound.value import Values
 from deconfound.value.multiple_comparisons import check_level
 
 MAX_FINDINGS = 10_000
+MAX_CHOICES = 100_000  # of names; as many columns as a table may have
 LOWEST, HIGHEST = -2.0, 3.0  # of an estimate before cost: a mean in [0, 1] and a correction by up to two of it
 UNBOUNDED = "paper"  # the method whose weights have no limit
 RTOL = 1e-6
@@ -43,11 +48,27 @@ def check_result(result: Result) -> None:
         raise ValueError(f"surface_share is {result.family.surface_share}")
 
 
-def check_columns(columns: object) -> None:
-    """A column map has text for names that can be mapped."""
-    if not isinstance(columns, dict) or not all(isinstance(text, str) for pair in columns.items() for text in pair):
-        raise ValueError("columns is not a mapping of text to text")
-    check_mapping(columns)
+def check_reading(reading: object) -> None:
+    """Choices of names: columns that can be mapped, models that differ from their new names, ignored columns."""
+    if not isinstance(reading, dict) or reading.keys() != {field.name for field in fields(ReadingChoices)}:
+        raise ValueError("reading is not a set of choices")
+    for name in ("columns", "rename_models"):
+        pairs = reading[name]
+        if not isinstance(pairs, dict) or len(pairs) > MAX_CHOICES or not all(map(is_name, (*pairs, *pairs.values()))):
+            raise ValueError(f"{name} is not a mapping of names to names")
+    check_mapping(reading["columns"])
+    ignore = reading["ignore"]
+    if not isinstance(ignore, list) or len(ignore) > MAX_CHOICES or not all(map(is_name, ignore)):
+        raise ValueError("ignore is not a list of names")
+    if any(split_scope(name)[1] in NEEDED for name in ignore):
+        raise ValueError("ignore has a column that every study needs")
+    if not isinstance(reading["normalize_contexts"], bool):
+        raise TypeError("normalize_contexts is neither true nor false")
+
+
+def is_name(text: object) -> bool:
+    """Whether a name can be one of a column or a model."""
+    return isinstance(text, str) and bool(text)
 
 
 def check_models(models: Sequence[str]) -> None:

@@ -115,6 +115,11 @@ def _legend(table: RecommendationTable) -> str:
     )
 
 
+def numbers_meaning(scale: Scale) -> str:
+    """What the numbers in files and JSON mean on the user's scale, as the end of a sentence."""
+    return f"from 0, which is {scale.with_unit(f'{scale.low:g}')}, to 1, which is {scale.with_unit(f'{scale.high:g}')}"
+
+
 def recommendation_json(table: RecommendationTable) -> str:
     """All recommendations as a JSON list."""
     return dump_json(table.records())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,7 +11,7 @@ from deconfound.diagnose.outcome_consistency import OutcomeValues
 from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.diagnose.outcome_matching import MatchingLevel
 from deconfound.escaping import escape_name
-from deconfound.findings import Details, Finding
+from deconfound.findings import Details, Finding, finding_to_document
 
 if TYPE_CHECKING:
     from deconfound.data import Study
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 SIGNIFICANT_DIGITS = 3  # decimals on a scale from 0 to 1; one less for each power of ten of its width
 NO_NUMBER = "–"
+OUT_OF = re.compile(r"(?:(?:out )?of|/)\s*[\d.,]+\s*", re.IGNORECASE)  # the beginning of units such as "of 5 stars"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,17 @@ class Scale:
         """What numbers mean, as the end of a sentence; empty where they are printed as they are."""
         if self.is_unit:
             return ""
-        unit = f" {self.unit}" if self.unit else ""
         less = "; less is better" if self.width < 0 else ""
-        return f"on your scale from {self.low:g} to {self.high:g}{unit}{less}"
+        return f"on your scale from {self.with_unit(f'{self.low:g} to {self.high:g}')}{less}"
+
+    @property
+    def difference_unit(self) -> str:
+        """The unit of differences and widths: stars, where values are "of 5 stars"."""
+        return OUT_OF.sub("", self.unit, count=1) if OUT_OF.match(self.unit) else self.unit
+
+    def with_unit(self, numbers: str) -> str:
+        """Differences or widths that are written already, with their unit."""
+        return f"{numbers} {self.difference_unit}".rstrip()
 
     @property
     def decimals(self) -> int:
@@ -76,6 +86,10 @@ class Scale:
     def difference(self, difference: float, *, signed: bool = False) -> str:
         """A difference of values, a standard error or a cost."""
         return self._number((self.width if signed else abs(self.width)) * difference, self.decimals, signed=signed)
+
+    def fine_difference(self, difference: float) -> str:
+        """A difference that is small beside the others: one decimal more."""
+        return self._number(abs(self.width) * difference, self.decimals + 1, signed=False)
 
     def improvement(self, difference: float) -> str:
         """A difference that is positive where it is good, with its sign, whichever way the scale runs."""
@@ -102,6 +116,11 @@ class Scale:
             )
         return replace(finding, details=details)
 
+    def finding_document(self, finding: Finding) -> dict[str, Any]:
+        """A finding for JSON: numbers from 0 to 1, sentences on the user's scale."""
+        on_scale = self.finding(finding)
+        return {**finding_to_document(finding), "message": on_scale.message, "remedy": on_scale.remedy}
+
     def _rescale(self, *values: float) -> Any:  # noqa: ANN401  (a tuple as long as the values)
         return tuple(sorted(self.low + self.width * value for value in values))
 
@@ -113,3 +132,4 @@ class Scale:
 
 
 UNIT = Scale()
+UNIT_RANGE = "0 to 1"  # of numbers in JSON: 0 is the worst outcome, 1 the best

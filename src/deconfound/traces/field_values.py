@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from deconfound.chat.message_content import MAX_DEPTH, canonical_json
+from deconfound.loading.convert import parse_datetime
 
 UNITS_OF_TIME = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds; 1e11 seconds are the year 5138."""
@@ -59,7 +60,7 @@ def seconds_from(value: object) -> float | None:
     if number is not None:
         return next((number / unit for limit, unit in UNITS_OF_TIME if abs(number) >= limit), number)
     try:
-        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+        moment = parse_datetime(value.strip()) if isinstance(value, str) else value
         if not isinstance(moment, datetime):
             return None
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

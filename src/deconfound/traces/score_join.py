@@ -75,10 +75,10 @@ class _Found:
 
 
 def join_scores(
-    calls: Sequence[CallSummary], rows: IntArray, scores: Sequence[Score], words: Mapping[str, float]
+    calls: Sequence[CallSummary], rows: IntArray, scores: Sequence[Score], words: Mapping[str, float | None]
 ) -> JoinedScores:
     """Numbers per unit; ``rows`` are the units, ``words`` what texts mean beyond the usual ones."""
-    scale = OutcomeScale(None, words)
+    scale = OutcomeScale.from_values(None, words)
     require_words(scores, scale)
     found = _find(_Targets(calls, rows), scores, scale)
     names = _result_names(found.judged)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, quote
-from deconfound.loading.convert import MISSING_WORDS
-from deconfound.loading.outcome_words import NUMBER, OutcomeScale
+from deconfound.loading.outcome_words import OutcomeScale, is_graded, is_plain
 from deconfound.traces.call import Score
 
+WORD, GRADE, NUMBER, END, UNKNOWN = "word", "grade", "number", "end of the scale", "unknown"
 MAX_LISTED = 10  # values in a message
 UNKNOWN_TIME = "Write a time that can be read, such as 2026-05-01T13:00:00Z, or remove the scores that do not count."
 
@@ -27,7 +27,7 @@ class Judged:
 
 @dataclass(slots=True)
 class ValueKinds:
-    """The first number, the first word with a meaning and the first word without one among the values of a score."""
+    """The first value of each kind among those of a score: words, percentages, numbers, and words without a meaning."""
 
     first: dict[str, Score] = field(default_factory=dict)
 
@@ -35,13 +35,16 @@ class ValueKinds:
         """Look at one more value; the number that it means, NaN if none."""
         value = scale.value(score.value)
         is_known = math.isfinite(value)
-        kind = "word" if scale.match(score.value) is not None or not _is_plain(score.value) else "number"
-        self.first.setdefault(kind if is_known else "unknown", score)
+        self.first.setdefault(_kind(score.value, value, scale) if is_known else UNKNOWN, score)
         return value if is_known else math.nan
 
     def mixture(self, scale: OutcomeScale) -> Problem | None:
-        """The problem of numbers and words under one name, of which the words may mean another scale."""
-        number, word = self.first.get("number"), self.first.get("word")
+        """The problem of numbers and words under one name, of which the words may mean another scale.
+
+        A 1 beside yes and a 0 beside no mean the same; beside a percentage or a grade no number does for certain.
+        """
+        word = self.first.get(GRADE) or self.first.get(WORD)
+        number = self.first.get(NUMBER) or (self.first.get(END) if GRADE in self.first else None)
         if number is None or word is None or scale.words:
             return None
         pair = f"{quote(word.value)} here and {quote(number.value)} in {number.origin}"
@@ -52,7 +55,7 @@ class ValueKinds:
 
     def unreadable(self) -> Problem | None:
         """The problem of a word that means no number."""
-        unknown = self.first.get("unknown")
+        unknown = self.first.get(UNKNOWN)
         if unknown is None:
             return None
         what = f"the score {quote(unknown.name)} is {quote(unknown.value)}, which means no number"
@@ -61,9 +64,7 @@ class ValueKinds:
 
 def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
     """Whether a value stands for no score; a word for missing values may be one of the user's."""
-    if isinstance(value, str):
-        return value.strip().lower() in MISSING_WORDS and scale.match(value) is None
-    return math.isnan(value)
+    return scale.is_missing(value)
 
 
 def last_of(judged: Sequence[Judged]) -> float:
@@ -83,17 +84,21 @@ def doubt_about_last(judged: Sequence[Judged]) -> Problem | None:
 
 def require_words(scores: Iterable[Score], scale: OutcomeScale) -> None:
     """Refuse words of the user that no score is: they are probably written differently there."""
-    if not scale.words:
+    if not scale.named:
         return
     values = list(dict.fromkeys((type(score.value), score.value) for score in scores))
     matched = {scale.match(value) for _, value in values}
-    unused = [word for word in scale.words if word not in matched]
+    unused = [word for word in scale.named if word not in matched]
     if unused:
         there = f"there are {join_names([value for _, value in values[:MAX_LISTED]])}" if values else "there are none"
         what = f"no score is {join_names(unused)}, which --outcome-values names; {there}"
         raise DataError([Problem("scores", what, "Correct the word, or leave it out.")])
 
 
-def _is_plain(value: float | bool | str) -> bool:
-    """Whether a value is a number that is read as it is."""
-    return NUMBER.fullmatch(value.strip()) is not None if isinstance(value, str) else not isinstance(value, bool)
+def _kind(given: float | bool | str, value: float, scale: OutcomeScale) -> str:
+    """How a value is written that means a number."""
+    if scale.match(given) is not None:
+        return WORD
+    if is_plain(given):
+        return END if scale.agrees_with_words(value) else NUMBER
+    return GRADE if is_graded(given) else WORD

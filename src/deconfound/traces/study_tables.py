@@ -28,7 +28,7 @@ class ConvertOptions:
 
     unit: Unit = "turn"
     outcome: str | None = None
-    outcome_values: Mapping[str, float] | None = None
+    outcome_values: Mapping[str, float | None] | None = None
     rule: ExperimentRule = NO_RULE
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deconfound.data import Mask
 from deconfound.errors import DataError
+from deconfound.loading.convert import parse_datetime
 from deconfound.loading.raw import Column, python_value
 from deconfound.traces.field_values import seconds_from, text_from
 
@@ -68,7 +69,5 @@ def _refuse(column: Column, bad: Sequence[bool], what: str) -> None:
 
 def _has_zone(cell: object) -> bool | None:
     """Whether a calendar time names its zone; None for numbers and other values."""
-    try:
-        return datetime.fromisoformat(cell.strip()).tzinfo is not None if isinstance(cell, str) else None
-    except ValueError:
-        return None
+    moment = parse_datetime(cell.strip()) if isinstance(cell, str) else None
+    return None if moment is None else moment.tzinfo is not None
