@@ -43,6 +43,7 @@ TEXT_FIXES = {
     "model": "Name the model of every row, or remove the row.",
     "output": 'Write the output of every row ("" if the model answered nothing), or remove the row.',
     "cluster": "Name the cluster of every row, or leave the column out.",
+    "unit": "Name the unit of every row, or remove the row: its model was drawn for nobody.",
 }
 
 
