@@ -1,11 +1,10 @@
-"""The models of many units at once, as columns of a table."""
+"""The models of many units at once."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
 from deconfound.assignment.assignment_rule import AssignmentRule
-from deconfound.data import PROPENSITY_PREFIX
 from deconfound.data.encode import encode_by_appearance
 from deconfound.progress import Progress, no_progress
 
@@ -22,12 +21,3 @@ def assigned_models(units: pa.ChunkedArray, rule: AssignmentRule, progress: Prog
         drawn = map(rule.assign, distinct.slice(start, UNITS_AT_ONCE).to_pylist())
         models += [OUTSIDE if one is None else one.model for one in drawn]
     return pa.array(models, pa.string()).take(pa.array(code))
-
-
-def propensities_of(models: pa.ChunkedArray | pa.Array, rule: AssignmentRule) -> dict[str, pa.Array]:
-    """The columns ``propensity`` of each row's model, and ``propensity_*`` of every model."""
-    by_model = rule.propensities
-    columns = {"propensity": pa.array([by_model[name] for name in models.to_pylist()], pa.float64())}
-    for name, value in by_model.items():
-        columns[PROPENSITY_PREFIX + name] = pa.array([value] * len(models), pa.float64())
-    return columns

@@ -104,14 +104,19 @@ def assign(
     ``models`` are propensities by name that sum to one, or names that are equally likely. The same id, models and name
     of the experiment give the same model everywhere, as in the file of `deconfound assign`.
     """
-    given = tuple(models.items()) if isinstance(models, Mapping) else models if isinstance(models, str) else (*models,)
-    return _rule(experiment, given, share, isinstance(models, Mapping)).assign(unit)
+    if isinstance(models, Mapping):
+        return _weighted_rule(experiment, tuple(models.items()), share).assign(unit)
+    return _even_rule(experiment, models if isinstance(models, str) else tuple(models), share).assign(unit)
 
 
 @lru_cache(CACHED_RULES)
-def _rule(experiment: str, models: tuple[object, ...] | str, share: float, weighted: bool) -> AssignmentRule:
-    given = dict(models) if weighted else models  # type: ignore[call-overload]  # pairs, if weighted
-    return AssignmentRule.from_models(experiment, given, share)
+def _weighted_rule(experiment: str, propensities: tuple[tuple[str, float], ...], share: float) -> AssignmentRule:
+    return AssignmentRule.from_models(experiment, dict(propensities), share)
+
+
+@lru_cache(CACHED_RULES)
+def _even_rule(experiment: str, models: tuple[str, ...] | str, share: float) -> AssignmentRule:
+    return AssignmentRule.from_models(experiment, models, share)
 
 
 def _check_name(experiment: str) -> None:
@@ -144,8 +149,8 @@ def _check_propensities(models: tuple[str, ...], propensity: tuple[float, ...]) 
     for model, value in zip(models, propensity, strict=True):
         if isinstance(value, bool) or not isinstance(value, int | float) or not MIN_PROPENSITY <= value < 1.0:
             raise UsageError(
-                f"The propensity of {quote(model)} must be at least {MIN_PROPENSITY:g} and below 1, not {value!r}. Leave "
-                "out models that are not to be drawn."
+                f"The propensity of {quote(model)} must be at least {MIN_PROPENSITY:g} and below 1, not {value!r}. "
+                "Leave out models that are not to be drawn."
             )
     total = math.fsum(propensity)
     if abs(total - 1.0) > SUM_ATOL:

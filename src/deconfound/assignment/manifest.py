@@ -6,10 +6,10 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
 from deconfound.assignment.assignment_rule import AssignmentRule, Draw
+from deconfound.assignment.json_file import read_json
 from deconfound.assignment.unit_hash import ALGORITHM, UnitId
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import escape_json, readable_path
@@ -17,7 +17,6 @@ from deconfound.formatting import quote
 
 KIND: Final = "deconfound assignment"
 SCHEMA: Final = 1
-MAX_BYTES = 1_000_000
 FIX = "Name the manifest that `deconfound assign` has written."
 CONTEXT_UNITS = ("context_id", "context")
 """Units that are contexts, by their id or by their text; any other unit is a column of the user's."""
@@ -91,20 +90,7 @@ class AssignmentManifest:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a manifest; anything that is none raises."""
-        source = readable_path(path)
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            what = f"the manifest cannot be opened: {error.strerror or error}"
-            raise DataError([Problem(source, what, "Check the name and the folder.")]) from None
-        if len(data) > MAX_BYTES:
-            raise DataError([Problem(source, "a manifest has at most 1 MB", FIX)])
-        try:
-            document = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_without_duplicates)
-        except (ValueError, RecursionError):
-            raise DataError([Problem(source, "this is no valid JSON", FIX)]) from None
-        return cls.from_document(document, source)
+        return cls.from_document(read_json(path, FIX), readable_path(path))
 
     @classmethod
     def from_document(cls, document: Any, source: str) -> Self:  # noqa: ANN401  (whatever JSON can hold)
@@ -157,13 +143,6 @@ def _propensity(document: dict[str, Any]) -> dict[str, float]:
     if not isinstance(value, dict):
         raise UsageError("propensity is missing or not an object with one number per model.")
     return value
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("a key occurs twice")
-    return result
 
 
 def _seconds(start: str) -> float:

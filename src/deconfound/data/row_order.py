@@ -32,7 +32,8 @@ def content_order(table: pa.Table) -> Codes:
     """Row numbers in the order of their content.
 
     The names of models decide only between rows that agree in everything else, so that renaming a model changes no
-    sample, nor does a declared assignment. Draw numbers come last of all: where the user gave none, they count the rows of the file.
+    sample, nor does a declared assignment. Draw numbers come last of all: where the user gave none, they count the
+    rows of the file.
     """
     first = _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
     by_model = sorted(name for name in table.column_names if _describes_choice(name))

@@ -1,4 +1,4 @@
-"""--assignment: the manifest of an experiment gives its propensities, its units, and the model that each should have got.
+"""--assignment: the manifest of an experiment gives its propensities, its units, and the model drawn for each of them.
 
 Propensities of the table and of the manifest that contradict each other are an error. A row that another model answered
 than the one drawn is none: the share of such rows is a finding of the checks.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ class DeclaredAssignment:
         if isinstance(given, AssignmentManifest):
             manifest, source = given, "the assignment"
         else:
-            manifest, source = AssignmentManifest.load(given), os.path.basename(readable_path(given))
+            manifest, source = AssignmentManifest.load(given), readable_path(Path(given).name)
         names = {model: renamed.get(model, model) for model in manifest.rule.models}
         if len(set(names.values())) < len(names):
             raise UsageError("--rename-model gives two models of the assignment one name; they were drawn separately.")

@@ -85,9 +85,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     return replace(study, outcome_unit=unit)
 
 
-def _declared(
-    assignment: ManifestLike | None, rules: ReadingRules
-) -> tuple[DeclaredAssignment | None, ReadingRules]:
+def _declared(assignment: ManifestLike | None, rules: ReadingRules) -> tuple[DeclaredAssignment | None, ReadingRules]:
     """The assignment, and the rules by which its units are read."""
     if assignment is None:
         return None, rules

@@ -25,12 +25,13 @@ def _compliance(details: Compliance, finding: Finding) -> tuple[str, str]:
     if details.other_model:
         share = format_percent(details.other_model / details.rows, 1)
         parts.append(
-            f"{pluralize(details.other_model, 'row')} of {details.rows:,} ({share}) were answered by another model than "
-            f"the one drawn, most often {escape_name(details.answered)} instead of {escape_name(details.drawn)} "
-            f"({details.pair_rows:,})"
+            f"{details.other_model:,} of {details.rows:,} rows ({share}) have another model than the one drawn, most "
+            f"often {escape_name(details.answered)} instead of {escape_name(details.drawn)} ({details.pair_rows:,})"
         )
     if details.outside:
-        parts.append(f"{pluralize(details.outside, 'row')} of {details.rows:,} are of units outside the experiment's share")
+        parts.append(
+            f"{pluralize(details.outside, 'row')} of {details.rows:,} are of units outside the experiment's share"
+        )
     message = f"{details.source}: {'; '.join(parts)}. Examples: {', '.join(details.examples)}."
     if details.unrelated:
         unrelated = "That is about as often as if these models had been drawn without this assignment."
