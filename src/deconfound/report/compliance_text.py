@@ -29,9 +29,7 @@ def _compliance(details: Compliance, finding: Finding) -> tuple[str, str]:
             f"often {escape_name(details.answered)} instead of {escape_name(details.drawn)} ({details.pair_rows:,})"
         )
     if details.outside:
-        parts.append(
-            f"{pluralize(details.outside, 'row')} of {details.rows:,} are of units outside the experiment's share"
-        )
+        parts.append(f"{details.outside:,} of {details.rows:,} rows are of units outside the experiment's share")
     message = f"{details.source}: {'; '.join(parts)}. Examples: {', '.join(details.examples)}."
     if details.unrelated:
         unrelated = "That is about as often as if these models had been drawn without this assignment."
