@@ -88,7 +88,8 @@ class DeclaredAssignment:
     def _contradictions(self, table: CanonicalTable) -> list[Problem]:
         """Propensities of the table that are not those of the manifest; the first such column is reported."""
         own = self.propensity
-        for name in filter(is_propensity, table.arrow.column_names):
+        # The last one may be filled in from the others, and the user then has no such column.
+        for name in sorted(filter(is_propensity, table.arrow.column_names), key="propensity".__eq__):
             expected: Floats = np.full(table.arrow.num_rows, own.get(name.removeprefix(PROPENSITY_PREFIX), 0.0))
             if name == "propensity":
                 expected = np.array([own.get(model, np.nan) for model in table.arrow["model"].to_pylist()])
