@@ -122,7 +122,9 @@ def test_a_unit_cannot_have_the_name_of_a_written_column(unit):
 def test_every_format_has_the_same_rows(tmp_path):
     rows, _ = assigned(table_of([f"q{i}" for i in range(50)]))
     expected = rows.arrow.to_pylist()
-    contents = {ending: table_bytes(rows.arrow, tmp_path / f"a{ending}", []) for ending in (".parquet", ".jsonl", ".csv")}
+    contents = {
+        ending: table_bytes(rows.arrow, tmp_path / f"a{ending}", []) for ending in (".parquet", ".jsonl", ".csv")
+    }
     assert pq.read_table(pa.BufferReader(contents[".parquet"])).to_pylist() == expected
     assert [json.loads(line) for line in contents[".jsonl"].splitlines()] == expected
     read = list(csv.DictReader(io.StringIO(contents[".csv"].decode())))

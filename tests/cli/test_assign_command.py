@@ -75,7 +75,9 @@ def test_a_manifest_alone_is_for_a_service(folder, capsys):
     assert "AssignmentManifest.load(PATH).assign(user)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("gateway", "name"), [("litellm", "c.yaml"), ("tensorzero", "c.toml"), ("growthbook", "c.json")])
+@pytest.mark.parametrize(
+    ("gateway", "name"), [("litellm", "c.yaml"), ("tensorzero", "c.toml"), ("growthbook", "c.json")]
+)
 def test_a_gateway_gets_its_file_and_a_manifest(gateway, name, folder, capsys):
     options = ("--to", gateway, "--group", "chat", "--deployment", "cedar=openai/cedar")
     assert assign(SHARES, *options, "-o", name) == 0
@@ -109,7 +111,15 @@ def test_nothing_is_overwritten_without_being_asked(folder, capsys):
 def test_the_plan_is_never_replaced_by_the_manifest(folder, capsys):
     (folder / "plan.manifest.json").write_text(json.dumps({"models": ["a", "b"]}))
     assert assign("--models", "a,b", "--from-plan", "x", "-o", "a.json") == 2
-    options = ("--from-plan", "plan.manifest.json", "--contexts", "contexts.parquet", "-o", "plan.parquet", "--overwrite")
+    options = (
+        "--from-plan",
+        "plan.manifest.json",
+        "--contexts",
+        "contexts.parquet",
+        "-o",
+        "plan.parquet",
+        "--overwrite",
+    )
     assert assign(*options) in (1, 2)
     assert (folder / "plan.manifest.json").read_text() == json.dumps({"models": ["a", "b"]})
 

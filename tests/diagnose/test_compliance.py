@@ -48,7 +48,7 @@ def test_a_single_row_warns_and_one_in_twenty_fails(others, verdict):
     finding = compliance(change=with_other_models(others))
     assert (finding.verdict, finding.statistic) == (verdict, others / 120)
     assert f"{others:,} of 120 rows" in finding.message
-    assert "row 1" in finding.message
+    assert "See row 1" in finding.message
     assert "instead of" in finding.message
     assert "fallbacks" in finding.remedy
 
@@ -76,7 +76,7 @@ def test_rows_without_an_outcome_count_and_are_named():
 
     finding = compliance(change=change)
     assert finding.details.other_model == 2
-    assert any("row 2" in place for place in finding.details.examples)
+    assert "2" in finding.details.examples
 
 
 def test_the_finding_survives_being_saved():

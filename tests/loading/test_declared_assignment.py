@@ -78,7 +78,9 @@ def test_a_manifest_on_disk_is_named_in_messages(tmp_path):
 def test_the_text_is_hashed_where_it_is_the_unit():
     study = assigned_study(manifest(unit="context"))
     assert column(study, "assigned_model") == column(study, "model")
-    without_ids = {role: t.drop_columns(["context_id"]) for role, t in assigned_tables(manifest(unit="context")).items()}
+    without_ids = {
+        role: t.drop_columns(["context_id"]) for role, t in assigned_tables(manifest(unit="context")).items()
+    }
     read = load(**without_ids, assignment=manifest(unit="context"))
     assert column(read, "assigned_model") == column(read, "model")
 

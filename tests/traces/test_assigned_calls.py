@@ -22,7 +22,9 @@ RULE = AssignmentRule.from_models("prices", {"ant": 0.7, "bee": 0.3})
 
 def call(unit, model, *, field="user", time=10.0, **fields):
     place = {"attributes": {field: unit}} if field not in ("user", "conversation") else {field: unit}
-    return CallSummary.from_call("r", Call("o", "c", model, (Message("user", "q"),), ("a",), time=time, **place, **fields))
+    return CallSummary.from_call(
+        "r", Call("o", "c", model, (Message("user", "q"),), ("a",), time=time, **place, **fields)
+    )
 
 
 def calls_by(count, **fields):

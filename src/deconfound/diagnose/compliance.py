@@ -25,7 +25,7 @@ class Compliance:
     """Rows that another model answered than the one drawn, and rows of units that take no part in the experiment.
 
     ``unrelated`` says that there are about as many as if the models had been drawn without this assignment. ``drawn``
-    and ``answered`` are the most frequent pair of different models, with its rows; ``examples`` are places of rows.
+    and ``answered`` are the most frequent pair of different models, with its rows; ``examples`` are numbers of rows.
     """
 
     source: str
@@ -37,6 +37,7 @@ class Compliance:
     answered: str = ""
     pair_rows: int = 0
     examples: tuple[str, ...] = ()
+    numbered: str = "row"  # or "line": what the examples are numbers of
 
 
 def check_compliance(study: Study) -> tuple[Finding, ...]:
@@ -61,6 +62,7 @@ def check_compliance(study: Study) -> tuple[Finding, ...]:
         answered,
         pair_rows,
         _examples(study),
+        study.experiment.row_numbers.unit,
     )
     verdict: Verdict = "pass" if share == 0.0 else "warn" if share < FAIL_NONCOMPLIANT_SHARE else "fail"
     return (Finding(COMPLIANCE, verdict, details, "A1", share),)
@@ -81,5 +83,5 @@ def _examples(study: Study) -> tuple[str, ...]:
             continue
         deviates: Mask = np.array(table.arrow["assigned_model"]) != np.array(table.arrow["model"])
         rows = sorted(np.flatnonzero(deviates).tolist(), key=table.row_numbers.number)
-        places += [table.locate(row) for row in rows[:MAX_EXAMPLES]]
+        places += [table.row_numbers.label(row) for row in rows[:MAX_EXAMPLES]]
     return tuple(places[:MAX_EXAMPLES])

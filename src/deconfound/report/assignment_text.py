@@ -76,8 +76,9 @@ def _models(manifest: AssignmentManifest, table: AssignedTable | None) -> str:
 
 def _notes(manifest: AssignmentManifest, table: AssignedTable, planned_rows: int) -> list[str]:
     rows = table.arrow.num_rows
-    unit = "context" if manifest.draws_contexts else manifest.unit
-    notes = [f"{pluralize(rows, 'row')}, {table.units:,} different {escape_name(unit)} values."]
+    of = f"different values of {escape_name(manifest.unit)}"
+    units = pluralize(table.units, "context") if manifest.draws_contexts else f"{table.units:,} {of}"
+    notes = [f"{pluralize(rows, 'row')}, {units}."]
     if table.left_out:
         notes.append(f"{pluralize(table.left_out, 'row')} outside the experiment's share: not in the file.")
     if not manifest.draws_contexts:

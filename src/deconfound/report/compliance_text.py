@@ -30,7 +30,8 @@ def _compliance(details: Compliance, finding: Finding) -> tuple[str, str]:
         )
     if details.outside:
         parts.append(f"{details.outside:,} of {details.rows:,} rows are of units outside the experiment's share")
-    message = f"{details.source}: {'; '.join(parts)}. Examples: {', '.join(details.examples)}."
+    more = ", …" if details.other_model + details.outside > len(details.examples) else ""
+    message = f"{details.source}: {'; '.join(parts)}. See {details.numbered} {', '.join(details.examples)}{more}."
     if details.unrelated:
         unrelated = "That is about as often as if these models had been drawn without this assignment."
         return f"{message} {unrelated}", UNRELATED_REMEDY
