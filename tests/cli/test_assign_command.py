@@ -15,7 +15,7 @@ from deconfound.traces.router_config import read_router_config
 SHARES = "--propensity=cedar=0.5,oak=0.3,elm=0.2"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = {
@@ -31,7 +31,7 @@ def assign(*options):
     return main(["assign", "--experiment", "prices", *options])
 
 
-def test_rows_and_manifest_agree_with_the_function(folder, capsys):
+def test_rows_and_manifest_agree_with_the_function(capsys):
     assert assign("--contexts", "contexts.parquet", SHARES, "-o", "a.parquet") == 0
     out, err = capsys.readouterr()
     rows = pq.read_table("a.parquet").to_pylist()
@@ -52,7 +52,7 @@ def test_running_it_again_gives_the_same_bytes(folder):
     assert (folder / "a.manifest.json").read_bytes() == (folder / "b.manifest.json").read_bytes()
 
 
-def test_users_are_clusters_and_a_share_leaves_the_others_out(folder, capsys):
+def test_users_are_clusters_and_a_share_leaves_the_others_out(capsys):
     options = ("--contexts", "contexts.parquet", "--models", "cedar,oak", "--unit", "user", "--share", "0.5")
     assert assign(*options, "-o", "a.csv") == 0
     out = capsys.readouterr().out
@@ -61,14 +61,14 @@ def test_users_are_clusters_and_a_share_leaves_the_others_out(folder, capsys):
     assert dc.AssignmentManifest.load("a.manifest.json").unit == "user"
 
 
-def test_json_has_the_manifest_and_the_counts(folder, capsys):
+def test_json_has_the_manifest_and_the_counts(capsys):
     assert assign("--contexts", "contexts.parquet", SHARES, "--json", "-q", "-o", "a.jsonl") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["manifest"]["propensity"] == {"cedar": 0.5, "elm": 0.2, "oak": 0.3}
     assert sum(document["drawn"]["rows_by_model"].values()) == document["drawn"]["rows"] == 300
 
 
-def test_a_manifest_alone_is_for_a_service(folder, capsys):
+def test_a_manifest_alone_is_for_a_service(capsys):
     assert assign("--models", "cedar,oak", "--unit", "user", "--start", "2026-05-01", "-o", "service.json") == 0
     manifest = dc.AssignmentManifest.load("service.json")
     assert (manifest.unit, manifest.start) == ("user", "2026-05-01")
@@ -108,7 +108,7 @@ def test_nothing_is_overwritten_without_being_asked(folder, capsys):
     assert "would replace the input" in capsys.readouterr().err
 
 
-def test_the_plan_is_never_replaced_by_the_manifest(folder, capsys):
+def test_the_plan_is_never_replaced_by_the_manifest(folder):
     (folder / "plan.manifest.json").write_text(json.dumps({"models": ["a", "b"]}))
     assert assign("--models", "a,b", "--from-plan", "x", "-o", "a.json") == 2
     options = (
@@ -124,7 +124,7 @@ def test_the_plan_is_never_replaced_by_the_manifest(folder, capsys):
     assert (folder / "plan.manifest.json").read_text() == json.dumps({"models": ["a", "b"]})
 
 
-def test_a_rare_model_without_a_row_is_reported(folder, capsys):
+def test_a_rare_model_without_a_row_is_reported(capsys):
     pq.write_table(pa.table({"context_id": ["a", "b"]}), "few.parquet")
     assert assign("--contexts", "few.parquet", "--models", "a,b,c,d", "-o", "a.parquet") == 0
     assert "no row has" in capsys.readouterr().out
@@ -164,7 +164,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_written(options, mes
     assert sorted(folder.iterdir()) == before
 
 
-def test_hostile_names_cannot_control_the_terminal(folder, capsys):
+def test_hostile_names_cannot_control_the_terminal(capsys):
     assert assign("--models", "a\x1b[31m,b\u202e", "-o", "x.json") == 0
     out, err = capsys.readouterr()
     assert "\x1b" not in out + err

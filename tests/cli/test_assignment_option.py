@@ -22,7 +22,7 @@ def other_models(rows):
         row["model"] = "bee" if row["model"] != "bee" else "ant"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(manifest(unit="user"))
@@ -35,12 +35,12 @@ def write(declared, **options):
     Path("m.json").write_text(declared.to_json(), encoding="utf-8")
 
 
-def test_check_reports_the_exact_comparison(folder, capsys):
+def test_check_reports_the_exact_comparison(capsys):
     assert main(["check", *TABLES, "--assignment", "m.json", "-q"]) in (0, 3)
     assert "A1 assignment as drawn: Every one of 120 rows has the model" in " ".join(capsys.readouterr().out.split())
 
 
-def test_rows_that_were_not_drawn_fail_the_check(folder, capsys):
+def test_rows_that_were_not_drawn_fail_the_check(capsys):
     write(manifest(unit="user"), change=other_models)
     assert main(["check", *TABLES, "--assignment", "m.json", "-q", "--json"]) == 3
     document = json.loads(capsys.readouterr().out)
@@ -49,7 +49,7 @@ def test_rows_that_were_not_drawn_fail_the_check(folder, capsys):
     assert finding["verdict"] == "fail"
 
 
-def test_evaluate_gives_what_propensities_in_the_table_give(folder, capsys):
+def test_evaluate_gives_what_propensities_in_the_table_give(capsys):
     own = pq.read_table("experiment.parquet")
     declared = own.append_column("propensity", [[SHARES[model] for model in own["model"].to_pylist()]])
     for name, value in SHARES.items():
@@ -74,7 +74,7 @@ def test_a_study_file_names_it_beside_itself(folder, capsys, monkeypatch):
     assert "assignment as drawn" in capsys.readouterr().out
 
 
-def test_a_plan_reads_the_pilots_propensities(folder, capsys):
+def test_a_plan_reads_the_pilots_propensities(capsys):
     command = ["plan", *TABLES, "--width", "0.2", "-q", "--json"]
     found = []
     for options in ([], ["--assignment", "m.json"]):
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_manifest_is_one_message(content, folder, capsys):
     assert capsys.readouterr().err.startswith("deconfound: m.json: ")
 
 
-def test_python_takes_a_path_or_a_manifest(folder):
+def test_python_takes_a_path_or_a_manifest():
     tables = {role: f"{role}.parquet" for role in ("log", "experiment", "replay")}
     by_path = dc.load(**tables, assignment="m.json")
     by_object = dc.load(**tables, assignment=dc.AssignmentManifest.load("m.json"))

@@ -17,8 +17,8 @@ def column(study, name):
 
 def with_columns(tables, **columns):
     experiment = tables["experiment"]
-    for name, values in columns.items():
-        values = values if isinstance(values, list) else [values] * experiment.num_rows
+    for name, given in columns.items():
+        values = given if isinstance(given, list) else [given] * experiment.num_rows
         experiment = experiment.append_column(name, pa.array(values))
     return {**tables, "experiment": experiment}
 

@@ -10,8 +10,8 @@ import json
 import pytest
 from scipy.stats import chi2
 
-from deconfound.cli import main
 from deconfound.assignment import AssignmentManifest
+from deconfound.cli import main
 from tests.producers.environments import Producer
 from tests.producers.test_litellm_files import LITELLM
 
