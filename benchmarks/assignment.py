@@ -1,6 +1,6 @@
 """Speed of a draw, and false alarms of the sample-ratio test on experiments that the hash has drawn.
 
-    python -m benchmarks.assignment
+python -m benchmarks.assignment
 """
 
 from __future__ import annotations

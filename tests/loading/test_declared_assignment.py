@@ -7,7 +7,7 @@ import pytest
 
 from deconfound.assignment import AssignmentManifest, AssignmentRule
 from deconfound.errors import DataError, UsageError
-from deconfound.loading import load
+from deconfound.loading import load, load_contexts
 from tests.support.assigned import SHARES, assigned_study, assigned_tables, manifest
 
 
@@ -130,6 +130,17 @@ def test_a_unit_under_another_name_is_asked_for_and_mapped():
         load(**tables, assignment=manifest(unit="usr"))
     study = load(**tables, assignment=manifest(unit="usr"), columns={"unit": "user"})
     assert column(study, "assigned_model") == column(study, "model")
+
+
+def test_units_can_be_named_without_a_manifest():
+    tables = assigned_tables(manifest(unit="user"))
+    study = load(**tables, columns={"unit": "user"})
+    assert column(study, "unit") == tables["experiment"]["user"].to_pylist()
+    assert "assigned_model" not in study.experiment.arrow.column_names
+    contexts = load_contexts(pa.table({"context": ["a"], "user": ["u"]}), columns={"unit": "user"})
+    assert "unit" not in contexts.column_names
+    with pytest.raises(DataError, match="no column for the context"):
+        load_contexts(pa.table({"user": ["u"]}), columns={"unit": "user"})
 
 
 def test_renamed_models_are_drawn_under_their_old_names():
