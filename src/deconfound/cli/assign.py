@@ -45,14 +45,7 @@ def add_command(commands: Commands) -> None:
         "--experiment", required=True, metavar="NAME", help="name of the experiment, the key of the draw"
     )
     parser.add_argument("--contexts", nargs="+", metavar="FILE", help="what to draw for: context or context_id per row")
-    parser.add_argument("--models", metavar="A,B,...", help="equally likely models")
-    parser.add_argument("--propensity", metavar="MODEL=P,...", help="models and their probabilities, which sum to 1")
-    parser.add_argument("--from-plan", metavar="FILE", help="the allocation of a plan (`deconfound plan -o plan.json`)")
-    parser.add_argument("--unit", metavar="COLUMN", help="draw per user or session instead of per context")
-    parser.add_argument(
-        "--share", type=float, default=1.0, metavar="S", help="share of all units that take part (default 1)"
-    )
-    parser.add_argument("--start", default="", metavar="TIME", help="when the experiment begins, for the manifest")
+    _add_draw_options(parser)
     _add_gateway_options(parser)
     add_column_map_option(parser)
     parser.add_argument(
@@ -66,6 +59,17 @@ def add_command(commands: Commands) -> None:
     add_overwrite_option(parser)
     add_output_options(parser)
     parser.set_defaults(run=run)
+
+
+def _add_draw_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--models", metavar="A,B,...", help="equally likely models")
+    parser.add_argument("--propensity", metavar="MODEL=P,...", help="models and their probabilities, which sum to 1")
+    parser.add_argument("--from-plan", metavar="FILE", help="the allocation of a plan (`deconfound plan -o plan.json`)")
+    parser.add_argument("--unit", metavar="COLUMN", help="draw per user or session instead of per context")
+    parser.add_argument(
+        "--share", type=float, default=1.0, metavar="S", help="share of all units that take part (default 1)"
+    )
+    parser.add_argument("--start", default="", metavar="TIME", help="when the experiment begins, for the manifest")
 
 
 def _add_gateway_options(parser: argparse.ArgumentParser) -> None:
