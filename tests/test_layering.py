@@ -24,6 +24,7 @@ RANKS = (
     {"findings", "system_lock"},
     {"design", "atomic", "array_archive", "chat"},
     {"linalg", "data", "file_lock"},
+    {"assignment"},
     {"loading", "bundle"},
     {"features", "traces"},
     {"reward"},

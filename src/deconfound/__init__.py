@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _PUBLIC_NAMES = {
+    "assignment": ("AssignmentManifest", "Draw", "assign"),
     "data": ("Experiment", "Log", "Replay", "Study"),
     "decide.recommendation": ("Recommendation",),
     "diagnose": ("check",),
@@ -25,6 +26,9 @@ _PUBLIC_NAMES = {
 _MODULE_OF = {name: module for module, names in _PUBLIC_NAMES.items() for name in names}
 
 if TYPE_CHECKING:  # type checkers and editors need imports; a test compares them with the table
+    from deconfound.assignment import AssignmentManifest as AssignmentManifest
+    from deconfound.assignment import Draw as Draw
+    from deconfound.assignment import assign as assign
     from deconfound.data import Experiment as Experiment
     from deconfound.data import Log as Log
     from deconfound.data import Replay as Replay

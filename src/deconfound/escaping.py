@@ -60,6 +60,12 @@ def escape_formulas(cell: str) -> str:
     return cell if SIGNED_WORD.fullmatch(cell) else FORMULA_START.sub("'", cell)
 
 
+def quoted_string(text: str) -> str:
+    """A text in double quotes, in one line, as TOML and YAML both read it; what is not visible is written by number."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in escaped) + '"'
+
+
 def readable_path(path: str | bytes | os.PathLike[str]) -> str:
     """A path in which bytes that are not UTF-8 are escapes, so that it can be printed and stored."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

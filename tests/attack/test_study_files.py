@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from deconfound.cli import main
-from deconfound.cli.init import toml_string
+from deconfound.escaping import quoted_string
 from tests.support.results import small_demo
 from tests.support.studies import Good, write_study
 
@@ -23,8 +23,8 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["plain", 'a"b', "a\\b", "a\nb = 1", "\x7f", "\x85\u2028", "\U0001f44d", "\t", ""])
-def test_any_text_is_one_toml_string(text):
-    written = toml_string(text)
+def test_any_text_is_one_quoted_string(text):
+    written = quoted_string(text)
     assert "\n" not in written
     assert tomllib.loads(f"a = {written}") == {"a": text}
 

@@ -60,11 +60,12 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
     parser.add_argument(
-        "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM's config.yaml, tensorzero.toml"
+        "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM, TensorZero or GrowthBook"
     )
     parser.add_argument(
         "--propensity-attribute", metavar="NAME", help="calls record it themselves, such as in metadata.propensity"
     )
+    parser.add_argument("--assignment", metavar="FILE", help="manifest of `deconfound assign`: who was drawn, and how")
     parser.add_argument("--exposures", metavar="FILE", help="who was assigned which variant, and when")
     parser.add_argument("--exposure-name", metavar="NAME", help="the experiment, if --exposures has several")
     parser.add_argument(
@@ -109,8 +110,8 @@ def _table_inputs(arguments: argparse.Namespace) -> list[Path]:
     from deconfound.loading.table_files import find_files
 
     tables = [name for name in (arguments.outcomes, arguments.exposures) if name is not None]
-    config = [Path(arguments.propensity_from)] if arguments.propensity_from else []
-    return [*(file for name in tables for file in find_files(name)), *config]
+    others = [Path(name) for name in (arguments.propensity_from, arguments.assignment) if name]
+    return [*(file for name in tables for file in find_files(name)), *others]
 
 
 def _make_tables(
@@ -141,17 +142,19 @@ def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
 
 
 def _options(arguments: argparse.Namespace) -> ConvertOptions:
+    from deconfound.assignment import AssignmentManifest
     from deconfound.traces.call_filter import parse_condition
     from deconfound.traces.experiment_rows import ExperimentRule
     from deconfound.traces.exposures import read_exposures
     from deconfound.traces.router_config import read_router_config
     from deconfound.traces.study_tables import ConvertOptions
 
-    ways = ("propensity", "propensity_from", "propensity_attribute")
+    ways = ("propensity", "propensity_from", "propensity_attribute", "assignment")
     given = [f"--{way.replace('_', '-')}" for way in ways if getattr(arguments, way)]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} say the same thing; use one of them.")
     router = read_router_config(Path(arguments.propensity_from)) if arguments.propensity_from else None
+    manifest = AssignmentManifest.load(arguments.assignment) if arguments.assignment else None
     exposures = None
     if arguments.exposures is not None:
         exposures = read_exposures(arguments.exposures, arguments.exposure_name)
@@ -159,6 +162,7 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         where=tuple(map(parse_condition, arguments.experiment_where)),
         propensity=parse_propensity(arguments.propensity),
         router=router,
+        assignment=manifest,
         attribute=arguments.propensity_attribute or "",
         exposures=exposures,
         variants=dict(_pair(text, "--variant") for text in arguments.variant),

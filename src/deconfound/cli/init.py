@@ -12,7 +12,7 @@ from deconfound.cli.options import EXIT_CODES, Commands, report_written
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
 from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
-from deconfound.escaping import escape_line, readable_path
+from deconfound.escaping import escape_line, quoted_string, readable_path
 from deconfound.formatting import join_names, shell_argument
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _table_line(role: str, table: RoleTable | None, folder: Path) -> str:
     if table is None:
         return f'# {role} = "FILE"  # missing: no table seems to be the {role}'
     path = os.path.relpath(table.path, folder or ".")
-    return f"{role} = {toml_string(path)}  # {table.raw.arrow.num_rows:,} rows"
+    return f"{role} = {quoted_string(path)}  # {table.raw.arrow.num_rows:,} rows"
 
 
 def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
@@ -92,7 +92,7 @@ def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:
     if column is None:
         return []
     names = sorted({str(name) for name in source.raw.arrow[column].unique().to_pylist() if name is not None})
-    listed = ", ".join(map(toml_string, names[:MAX_MODELS_LISTED]))
+    listed = ", ".join(map(quoted_string, names[:MAX_MODELS_LISTED]))
     return [f"# models = [{listed}]  # compare only these; by default all that were replayed"]
 
 
@@ -127,18 +127,12 @@ def _outcome_values(table: RoleTable | None) -> set[float]:
     return {float(value) for value in values if np.isfinite(value)}
 
 
-def toml_string(text: str) -> str:
-    """A text as a TOML string in one line; control characters are written by their numbers."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in escaped) + '"'
-
-
 def _map_lines(tables: Sequence[RoleTable]) -> list[str]:
     """[map]: columns under other names; those that are recognized as comments, doubtful ones to be decided."""
     lines = ["[map]  # name = your column, for all tables; log.name = your column, for one"]
     for table in tables:
         for name, column in table.mapping.by_alias.items():
-            lines.append(escape_line(f"# {table.role}.{name} = {toml_string(column)}  # recognized"))
+            lines.append(escape_line(f"# {table.role}.{name} = {quoted_string(column)}  # recognized"))
         for name in table.mapping.missing:
             columns = join_names(table.raw.arrow.column_names)
             lines.append(escape_line(f'{table.role}.{name} = "COLUMN"  # missing; name one of {columns}'))

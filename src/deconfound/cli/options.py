@@ -67,7 +67,17 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     for name, help_text in TABLE_HELP.items():
         parser.add_argument(f"--{name}", required=True, nargs="+", metavar="FILE", help=help_text)
     parser.add_argument("--models", metavar="A,B,...", help="compare only these models")
+    add_assignment_option(parser)
     add_reading_options(parser)
+
+
+def add_assignment_option(parser: argparse.ArgumentParser) -> None:
+    """--assignment."""
+    parser.add_argument(
+        "--assignment",
+        metavar="FILE",
+        help="manifest of `deconfound assign`: propensities, and who should have got what",
+    )
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
@@ -177,6 +187,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         ignore=arguments.ignore,
         rename_models=parse_renamed_models(arguments.rename_model),
         normalize_contexts=arguments.normalize_contexts,
+        assignment=arguments.assignment,
         incomplete="drop" if arguments.drop_incomplete else "error",
     )
 
@@ -221,12 +232,13 @@ def parse_renamed_models(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def input_files(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[Path, ...]:
-    """Every file that is read: those that the options name, folders and patterns included, and the study file."""
+    """Every file that is read: those that the options name, folders and patterns included, manifest and study file."""
     from deconfound.loading.table_files import find_files
 
     given = (getattr(arguments, name) for name in names)
     tables = tuple(file for source in given if source is not None for file in find_files(source))
-    return tables if arguments.study_file is None else (*tables, arguments.study_file)
+    others = (getattr(arguments, "assignment", None), arguments.study_file)
+    return (*tables, *(Path(other) for other in others if other is not None))
 
 
 def parse_numbers(text: str | None, option: str) -> dict[str, float]:

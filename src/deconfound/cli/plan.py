@@ -12,6 +12,7 @@ from deconfound.cli.options import (
     EXIT_CODES,
     TABLE_HELP,
     Commands,
+    add_assignment_option,
     add_output_options,
     add_reading_options,
     input_files,
@@ -118,6 +119,7 @@ def _add_input_options(parser: argparse.ArgumentParser) -> None:
     for name, help_text in {**TABLE_HELP, "experiment": "a pilot: a few randomized rows"}.items():
         parser.add_argument(f"--{name}", nargs="+", metavar="FILE", help=help_text)
     parser.add_argument("--models", metavar="N|A,B,...", help="number of models, or with files their names")
+    add_assignment_option(parser)
     parser.add_argument(
         "--outcome-sd", type=float, metavar="S", help="standard deviation of outcomes within a model, on their scale"
     )
@@ -167,6 +169,8 @@ def _answers(plan: Plan, numbers: PlanNumbers, allocation: Allocation, scale: Sc
 def _source(arguments: argparse.Namespace, numbers: PlanNumbers) -> Study | LogAndReplay | AssumedInputs:
     """The files, or the assumed numbers; never both."""
     files = [name for name in ("log", "replay", "experiment") if getattr(arguments, name) is not None]
+    if arguments.assignment is not None and arguments.experiment is None:
+        raise UsageError("--assignment is the manifest of a pilot; give the pilot with --experiment.")
     if not files:
         return _assumed_inputs(arguments, numbers)
     assumed = [name for name in ASSUMPTIONS if getattr(arguments, name) is not None]

@@ -19,7 +19,7 @@ from deconfound.formatting import did_you_mean, quote
 
 EXTENSION = ".toml"
 STUDY_COMMANDS = ("evaluate", "check", "plan")
-PATH_OPTIONS = ("log", "experiment", "replay", "target", "output")
+PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output")
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 2  # of tables: [map] and [map.log]
 

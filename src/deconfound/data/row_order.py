@@ -17,6 +17,9 @@ from deconfound.data.encode import Codes, encode_by_appearance
 
 Hashes = NDArray[np.uint64]
 
+ASSIGNMENT_COLUMNS = ("model", "assigned_model", "unit")
+"""What only says how the model was chosen, like ``propensity_*``."""
+
 TEXTS_AT_ONCE = 10_000  # turned into Python objects
 LARGE_COLUMN_BYTES = 1 << 30  # Arrow's plain strings count up to 2 GB in one piece
 ROWS_AT_ONCE = 1 << 16  # of such a column, in one piece
@@ -29,10 +32,11 @@ def content_order(table: pa.Table) -> Codes:
     """Row numbers in the order of their content.
 
     The names of models decide only between rows that agree in everything else, so that renaming a model changes no
-    sample. Draw numbers come last of all: where the user gave none, they count the rows of the file.
+    sample, nor does a declared assignment. Draw numbers come last of all: where the user gave none, they count the
+    rows of the file.
     """
     first = _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
-    by_model = sorted(name for name in table.column_names if name == "model" or name.startswith("propensity_"))
+    by_model = sorted(name for name in table.column_names if _describes_choice(name))
     second = _mix(first + _hash_columns(table, by_model))
     draw = table["draw"].to_numpy() if "draw" in table.column_names else np.zeros(table.num_rows)
     return np.lexsort((draw, second, first))
@@ -51,7 +55,11 @@ def _describes_row(name: str, table: pa.Table) -> bool:
     """Whether a column says something other than who wrote the output; an id stands for the text of its context."""
     if name == "context":
         return "context_id" not in table.column_names
-    return name not in ("model", "draw") and not name.startswith("propensity_")
+    return name != "draw" and not _describes_choice(name)
+
+
+def _describes_choice(name: str) -> bool:
+    return name in ASSIGNMENT_COLUMNS or name.startswith("propensity_")
 
 
 def _hash_columns(table: pa.Table, names: list[str]) -> Hashes:

@@ -3,7 +3,8 @@
 All have ``context_id`` and ``model``, with text also ``context`` and ``output``; ``feature_*`` in all three or in none.
 
     log          outcome, label_* (optional), cluster (optional), time (optional)
-    experiment   outcome, propensity and propensity_* (optional), cluster (optional), time (optional)
+    experiment   outcome, propensity and propensity_* (optional), cluster (optional), time (optional),
+                 unit and assigned_model (optional)
     replay       draw
 
 ``time`` orders the rows of one table: seconds since 1970 for calendar times, otherwise the user's own number.
@@ -192,11 +193,20 @@ class Experiment(Table):
     """Rows whose model was assigned at random.
 
     ``propensity`` is the probability of the assigned model, ``propensity_*`` that of each model that could be assigned.
+    Rows of one ``unit`` were drawn together. ``assigned_model`` is what the declared assignment draws for the row's
+    unit, whatever model answered; it is empty where the unit takes no part in the experiment.
     """
 
     role: ClassVar[str] = "experiment"
     required: ClassVar[dict[str, str]] = {**_KEYS, "outcome": "double"}
-    optional: ClassVar[dict[str, str]] = {**_TEXTS, "propensity": "double", "cluster": "string", "time": "double"}
+    optional: ClassVar[dict[str, str]] = {
+        **_TEXTS,
+        "propensity": "double",
+        "cluster": "string",
+        "time": "double",
+        "unit": "string",
+        "assigned_model": "string",
+    }
     prefixes: ClassVar[tuple[str, ...]] = ("feature_", PROPENSITY_PREFIX)
 
     def propensities(self) -> dict[str, NDArray[np.float64]]:

@@ -69,6 +69,7 @@ def read_assignment(study: Study, seed: int) -> Assignment:
     """Read the experiment's assignments; where models were drawn by cluster, take one row per cluster at random.
 
     Whatever the dependence within clusters, one row of each is an independent draw with its declared probabilities.
+    Where the table has units, models were drawn for these; otherwise repeated models show it.
     """
     table, declared = study.experiment.arrow, study.experiment.propensities()
     occurring = study.experiment.unique_values("model")
@@ -86,6 +87,9 @@ def read_assignment(study: Study, seed: int) -> Assignment:
         probability = np.full((len(model), len(names)), 1.0 / len(names))
     assignment = Assignment(names, model, probability, np.arange(len(model)), by_cluster=False)
     rng = np.random.default_rng(seed)
+    if "unit" in table.column_names:
+        rows = one_row_per_cluster(encode(table["unit"], None)[1], rng)
+        return Assignment(names, model[rows], probability[rows], rows, by_cluster=len(rows) < len(model))
     cluster = cluster_of_row(table)
     if within_cluster_repeat_p_value(cluster, assignment, rng) >= CLUSTER_DRAW_P:
         return assignment

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from deconfound.data import Study
+from deconfound.diagnose.compliance import check_compliance
 from deconfound.diagnose.context_shift import check_context_shift
 from deconfound.diagnose.missing_outcomes import check_missing_outcomes
 from deconfound.diagnose.multiplicity import PendingFinding, judge
@@ -77,6 +78,7 @@ def run_checks(
         progress("checking for constants, duplicates and leaks", 0 / STAGES)
         results += check_sanity(study)
         progress("checking the randomization", 1 / STAGES)
+        results += check_compliance(study)
         results += check_randomization(replace(study, experiment=study.randomized), seed)
         results += check_missing_outcomes(study, arrays, seed)
         progress("checking the replay", 2 / STAGES)

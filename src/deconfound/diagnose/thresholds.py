@@ -25,6 +25,8 @@ REFINE_BELOW_P = 0.02
 
 MIN_DRAWS = 10  # assignments below which no pattern could be significant
 CLUSTER_DRAW_P = 0.01  # of models repeating within clusters: strict, since below it only one row per cluster is used
+FAIL_NONCOMPLIANT_SHARE = 0.05  # of rows that the drawn model did not answer: they can move a value by about as much
+UNRELATED_RATIO = 0.5  # of the mismatches that unrelated draws have: with more, another assignment was in force
 PROPENSITY_ATOL = 0.005  # declared propensities closer than this are equal, up to printed decimals
 
 # --- A2 and A4: outputs ---

@@ -40,6 +40,8 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "replay": ("feature_",),
     "target": ("feature_",),
 }
+ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
+"""Columns that no name gives away: what models were drawn for is only known from --map or from an assignment."""
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
 INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
 NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
@@ -66,8 +68,8 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
     """Refuse a mapping of a name that is not canonical."""
     for given in mapping:
         _, name = split_scope(given)
-        if name not in ALIASES and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
-            names = (*ALIASES, *(f"{prefix}*" for prefix in ALL_PREFIXES))
+        if name not in (*ALIASES, "unit") and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
+            names = (*ALIASES, "unit", *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
             raise UsageError(
                 f"--map: {quote(name)} is not a column that can be mapped{suggestion} Choose from {join_names(names)}."
@@ -148,6 +150,8 @@ class ColumnResolver:
             matches = [name] if name in present else []
             if name not in self.mapping:
                 matches = matching_columns(name, present, accept_id_alias=self.accept_id_alias)
+            if name == "cluster" and len(matches) > 1 and mapped.get("unit") in matches:
+                matches = [mapped["unit"]]
             if matches and name not in mapped:
                 candidates[name] = matches
         taken = {*mapped.values(), *(matches[0] for matches in candidates.values() if len(matches) == 1)}
@@ -165,7 +169,7 @@ class ColumnResolver:
 
     def _has_role(self, name: str) -> bool:
         """Whether a table of this role can have the canonical column."""
-        return name in COLUMNS_BY_ROLE[self.role] or name.startswith(PREFIXES_BY_ROLE[self.role])
+        return _may_have(self.role, name)
 
     def _ambiguous(self, name: str, matches: list[str]) -> Problem:
         noted = ((column, self._files_without(column)) for column in matches)
@@ -177,7 +181,8 @@ class ColumnResolver:
 
     def _missing_names(self, columns: Mapping[str, str], present: Sequence[str]) -> tuple[str, ...]:
         needed: list[str] = [name for name in ("model", "outcome") if name in COLUMNS_BY_ROLE[self.role]]
-        if "context" not in columns and "context_id" not in columns:
+        units_suffice = "unit" in columns and "model" not in COLUMNS_BY_ROLE[self.role]
+        if "context" not in columns and "context_id" not in columns and not units_suffice:
             needed.append("context")
         if "output" in COLUMNS_BY_ROLE[self.role] and not any(name.startswith("feature_") for name in columns):
             needed.append("output")
@@ -232,12 +237,18 @@ def unmatched_mappings(mapping: Mapping[str, str], present: Present) -> dict[str
 
 def _tables_with(name: str, present: Present) -> list[str]:
     """The tables that can have a canonical column."""
-    return [table for table in present if name in COLUMNS_BY_ROLE[table] or name.startswith(PREFIXES_BY_ROLE[table])]
+    return [table for table in present if _may_have(table, name)]
+
+
+def _may_have(role: str, name: str) -> bool:
+    names = (*COLUMNS_BY_ROLE[role], *ONLY_MAPPED.get(role, ()))
+    return name in names or name.startswith(PREFIXES_BY_ROLE[role])
 
 
 def _missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
     """The problem of a --map whose column does not exist."""
-    what = f"there is no column {quote(column)}, which --map gives for {name}; the columns are {join_names(present)}"
+    purpose = "for which models were drawn" if split_scope(name)[1] == "unit" else f"which --map gives for {name}"
+    what = f"there is no column {quote(column)}, {purpose}; the columns are {join_names(present)}"
     return Problem(source, what, _mapping_fix(name, column, present))
 
 

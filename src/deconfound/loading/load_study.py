@@ -11,6 +11,7 @@ from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cr
 from deconfound.errors import DataError, Problem, merge_problems
 from deconfound.findings import Finding
 from deconfound.loading.canonical import CanonicalTable, align_contexts
+from deconfound.loading.declared_assignment import DeclaredAssignment, ManifestLike
 from deconfound.loading.draws import number_draws
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules, check_unit
@@ -34,6 +35,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     ignore: Sequence[str] | str = (),
     rename_models: Mapping[str, str] | None = None,
     normalize_contexts: bool = False,
+    assignment: ManifestLike | None = None,
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
 ) -> Study:
@@ -47,8 +49,9 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     ``outcome_range`` is the worst and the best outcome, by default 0 and 1; summaries are on this scale, numbers in
     Python from 0 to 1. ``outcome_unit`` follows values in sentences, ``"of 5 stars"``.
     ``normalize_contexts`` makes contexts the same that differ only in surrounding spaces, line ends or Unicode
-    normalization. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes
-    nothing. Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
+    normalization. ``assignment`` is the manifest of the experiment, which gives its propensities and the model of every
+    unit. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
+    Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
         columns=columns,
@@ -60,6 +63,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
         normalize_contexts=normalize_contexts,
     )
     unit = check_unit(outcome_unit)
+    declared, rules = _declared(assignment, rules)
     sources = {"log": log, "experiment": experiment, "replay": replay}
     problems = _same_table_problems(log, experiment, rules)
     tables = read_canonical_tables(sources, rules, problems)
@@ -68,10 +72,11 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     problems += [] if problems else _shared_row_problems(log, experiment, tables)
     aligned = align_contexts([tables[role] for role in sources], problems)
     numbered = number_draws(aligned[2], problems)
+    experiment_table = aligned[1] if declared is None else declared.apply(aligned[1], problems)
     try:
         study = Study.from_tables(
             _to_table(Log, aligned[0]),
-            _to_table(Experiment, aligned[1]),
+            _to_table(Experiment, experiment_table),
             _to_table(Replay, numbered),
             models=models,
             incomplete=incomplete,
@@ -82,6 +87,14 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     if problems:
         raise DataError(merge_problems(problems))
     return replace(study, outcome_unit=unit, reading=rules.choices)
+
+
+def _declared(assignment: ManifestLike | None, rules: ReadingRules) -> tuple[DeclaredAssignment | None, ReadingRules]:
+    """The assignment, and the rules by which its units are read."""
+    if assignment is None:
+        return None, rules
+    declared = DeclaredAssignment.read(assignment, rules.rename_models)
+    return declared, replace(rules, columns={**declared.unit_column(rules.columns), **rules.columns})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

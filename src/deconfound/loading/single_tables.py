@@ -17,6 +17,7 @@ from deconfound.loading.draws import number_draws
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules
 from deconfound.loading.sources import TableLike
+from deconfound.loading.table_scope import split_scope
 
 
 def load_replay(
@@ -73,11 +74,13 @@ def load_contexts(
 ) -> pa.Table:
     """Read the contexts to generalize to: ``context`` or ``context_id``, and ``feature_*`` columns.
 
-    Entries of ``columns`` that name no column of this table are ignored, so that a study's mapping can be reused.
+    Entries of ``columns`` that name no column of this table are ignored, so that a study's mapping can be reused. Its
+    units are those of the experiment alone.
     """
     check_mapping(columns or {})
     problems: list[Problem] = []
-    choices = ReadingChoices(columns or {}, normalize_contexts=normalize_contexts)
+    own = {name: column for name, column in (columns or {}).items() if split_scope(name)[1] != "unit"}
+    choices = ReadingChoices(own, normalize_contexts=normalize_contexts)
     tables = read_canonical_tables({"target": source}, ReadingRules(), problems, defaults=choices)
     if problems:
         raise DataError(problems)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from deconfound.escaping import escape_line
 from deconfound.findings import Details, Finding, Notice
 from deconfound.report import (
+    compliance_text,
     context_text,
     exclusion_text,
     missing_text,
@@ -25,6 +26,7 @@ def _notice(details: Notice, _finding: Finding) -> tuple[str, str]:
 
 WORDINGS: Wordings = {
     Notice: _notice,
+    **compliance_text.WORDINGS,
     **randomization_text.WORDINGS,
     **missing_text.WORDINGS,
     **replay_text.WORDINGS,

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from deconfound.assignment import AssignmentManifest
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names
+from deconfound.traces.assigned_calls import calls_of_group, drawn_models, require_compliance, since_start
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposure_propensities import probability_from, require_propensity
@@ -21,7 +23,7 @@ from deconfound.traces.router_weights import RouterConfig, RouterDraw, find_draw
 NOT_RANDOMIZED_FLAGS = ("fallback", "cached")
 """A fallback replaces the model that was drawn, and a cached answer was drawn for somebody else."""
 
-OTHER_MODEL = "another model answered than the variant's"
+OTHER_MODEL = "another model answered than the drawn one"
 NOT_DRAWN = "a model without declared propensity"
 SWITCHED = "of a user with two variants"
 
@@ -30,13 +32,15 @@ SWITCHED = "of a user with two variants"
 class ExperimentRule:
     """How randomized calls are recognized: by conditions, by exposures, by a router's group, or by what calls record.
 
-    ``propensity`` declares the probability of each model, and ``router`` is a configuration that does; ``attribute``
-    names the attribute in which calls record it. ``variants`` are the models of the variants of ``exposures``.
+    ``propensity`` declares the probability of each model, and ``router`` is a configuration that does, ``assignment``
+    a manifest; ``attribute`` names the attribute in which calls record it. ``variants`` are the models of the variants
+    of ``exposures``.
     """
 
     where: tuple[Condition, ...] = ()
     propensity: Mapping[str, float] = field(default_factory=dict)
     router: RouterConfig | None = None
+    assignment: AssignmentManifest | None = None
     attribute: str = ""
     exposures: ExposureTable | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +78,9 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     where = np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
     randomized, propensity = assigned.randomized & where, assigned.propensity
     shares, draw = rule.propensity, None
+    if rule.assignment is not None:
+        shares = rule.assignment.rule.propensities
+        require_compliance(calls, assigned.drawn or [""] * len(calls), randomized)
     if rule.router is not None:
         chosen = bool(rule.where) or rule.exposures is not None
         draw, drawn_calls = find_draw(rule.router, calls, randomized, chosen_by_user=chosen)
@@ -102,6 +109,8 @@ def _assignment(calls: Sequence[CallSummary], rule: ExperimentRule) -> _Assignme
         return replace(
             assigned, randomized=randomized, propensity=recorded, places=places, propensity_name=rule.attribute
         )
+    if rule.assignment is not None:
+        return _assigned(calls, rule.assignment, assigned, rule)
     if rule.exposures is not None or rule.where or rule.router:
         return assigned
     return replace(assigned, randomized=_drawn_by_router(calls) if rule.propensity else ~everyone)
@@ -119,6 +128,19 @@ def _exposed(calls: Sequence[CallSummary], table: ExposureTable, variants: Mappi
         joined.switched,
         joined.switched_units,
     )
+
+
+def _assigned(
+    calls: Sequence[CallSummary], manifest: AssignmentManifest, exposed: _Assignment, rule: ExperimentRule
+) -> _Assignment:
+    """Calls since the experiment's start whose units take part, or that asked for the gateway's name."""
+    chosen = bool(rule.where) or rule.exposures is not None
+    randomized = exposed.randomized & since_start(calls, manifest)
+    if manifest.is_reproducible:
+        drawn = drawn_models(calls, manifest, chosen_by_user=chosen)
+        takes_part = np.array([bool(model) for model in drawn], dtype=bool)
+        return replace(exposed, randomized=randomized & takes_part if any(drawn) else randomized, drawn=drawn)
+    return replace(exposed, randomized=randomized if chosen else randomized & calls_of_group(calls, manifest))
 
 
 def _recorded(calls: Sequence[CallSummary], name: str) -> FloatArray:

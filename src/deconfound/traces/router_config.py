@@ -1,4 +1,4 @@
-"""A router's configuration file -> the groups that it draws for: LiteLLM in YAML or JSON, TensorZero in TOML."""
+"""A router's configuration file -> the groups that it draws for: LiteLLM, TensorZero or GrowthBook."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote
 from deconfound.loading.files import file_error, resolve_file
+from deconfound.traces.growthbook_config import growthbook_groups
 from deconfound.traces.json_objects import parse_json
 from deconfound.traces.litellm_config import litellm_groups
 from deconfound.traces.router_weights import RouterConfig
@@ -20,7 +21,9 @@ from deconfound.traces.yaml_nodes import parse_yaml
 MAX_BYTES = 10_000_000  # a configuration of this size is none
 EXTENSIONS = (".yaml", ".yml", ".toml")
 """Files that can be nothing else to us; JSON may also be traces."""
-EXPECTED = "Give LiteLLM's config.yaml (or the same as JSON) or TensorZero's tensorzero.toml."
+EXPECTED = (
+    "Give LiteLLM's config.yaml (or the same as JSON), TensorZero's tensorzero.toml, or GrowthBook's features as JSON."
+)
 
 
 def read_router_config(path: Path) -> RouterConfig:
@@ -33,7 +36,10 @@ def read_router_config(path: Path) -> RouterConfig:
         return RouterConfig(source, litellm_groups(config))
     if isinstance(config, dict) and isinstance(config.get("functions"), dict):
         return RouterConfig(source, tensorzero_groups(config))
-    raise file_error(source, "there is neither a model_list of LiteLLM nor functions of TensorZero in it", EXPECTED)
+    if isinstance(config, dict) and isinstance(config.get("features"), dict):
+        return RouterConfig(source, growthbook_groups(config))
+    what = "there is no model_list of LiteLLM, no functions of TensorZero and no features of GrowthBook in it"
+    raise file_error(source, what, EXPECTED)
 
 
 def split_configs(paths: Iterable[str]) -> tuple[list[str], list[Path]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.traces.assigned_calls import unit_column
 from deconfound.traces.call_table import CallSummary, CallTable
 from deconfound.traces.experiment_rows import ExperimentRows, ExperimentRule, find_experiment
 from deconfound.traces.score_join import JoinedScores, choose_outcome, join_scores
@@ -62,7 +63,7 @@ def make_tables(table: CallTable, options: ConvertOptions) -> StudyTables:
     replay, left_out = _replay(table, replayed)
     return StudyTables(
         _filtered(columns, in_log, drop=("propensity",)),
-        _filtered(columns, experiment.randomized, drop=labels),
+        _filtered(_with_units(columns, chosen, options.rule), experiment.randomized, drop=labels),
         replay,
         outcome,
         units,
@@ -101,6 +102,14 @@ def _columns(
         if name != outcome and name not in joined.faults:
             columns[f"label_{name}"] = pa.array(_nullable(values), pa.float64())
     return pa.table(columns)
+
+
+def _with_units(columns: pa.Table, calls: Sequence[CallSummary], rule: ExperimentRule) -> pa.Table:
+    """Add what an assignment drew for, under its own name."""
+    for name, units in unit_column(calls, rule.assignment).items():
+        if name not in columns.column_names:
+            columns = columns.append_column(name, pa.array(units, pa.string()))
+    return columns
 
 
 def _nullable(values: FloatArray) -> list[float | None]:

@@ -1,0 +1,68 @@
+"""Read what models are to be drawn for: contexts, or the users or sessions of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from deconfound.assignment.manifest import CONTEXT_UNITS
+from deconfound.errors import DataError, Problem, UsageError
+from deconfound.findings import Finding
+from deconfound.formatting import quote
+from deconfound.loading.canonical import CanonicalTable
+from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.read_tables import read_canonical_tables
+from deconfound.loading.reading_rules import ReadingRules
+from deconfound.loading.sources import TableLike
+
+COLUMNS = ("context_id", "context", "cluster")
+RESERVED = ("model", "propensity", "assigned_model", "unit")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitTable:
+    """One row per context or use; ``unit`` is the column whose values models are drawn for."""
+
+    arrow: pa.Table
+    unit: str
+    source: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def units(self) -> pa.ChunkedArray:
+        """The id of each row's unit."""
+        return self.arrow[self.unit]
+
+
+def load_units(source: TableLike, unit: str | None, *, columns: Mapping[str, str] | None = None) -> UnitTable:
+    """Read contexts with the unit of each: its id, else its text, unless ``unit`` names another column."""
+    check_mapping(columns or {})
+    if unit in RESERVED or (unit or "").startswith("propensity_"):
+        raise UsageError(f"--unit {unit}: this is the name of a column that will be written; rename yours.")
+    mapping = dict(columns or {})
+    if unit is not None and unit not in CONTEXT_UNITS:
+        mapping["unit"] = unit
+    problems: list[Problem] = []
+    tables = read_canonical_tables({"target": source}, ReadingRules(columns=mapping), problems)
+    if problems:
+        raise DataError([replace(one, fix=one.fix.replace("--map unit=", "--unit ")) for one in problems])
+    return _with_unit(tables["target"], unit)
+
+
+def _with_unit(table: CanonicalTable, unit: str | None) -> UnitTable:
+    """The columns that an experiment needs; the unit's column has the user's name."""
+    name = unit or next(each for each in CONTEXT_UNITS if table.has(each))
+    arrow = table.arrow
+    if name in CONTEXT_UNITS and not table.has(name):
+        what = f"there is no column for the {name}, which --unit {quote(name)} names"
+        raise DataError([Problem(table.source, what, f"Name it with --map {name}=COLUMN, or leave --unit out.")])
+    names = [each for each in COLUMNS if table.has(each)]
+    if name in CONTEXT_UNITS:
+        return UnitTable(arrow.select(names), name, table.source, table.findings)
+    same = next((each for each in names if arrow[each].equals(arrow["unit"])), None)
+    if same == CONTEXT_UNITS[0]:
+        return UnitTable(arrow.select(names), same, table.source, table.findings)
+    columns = {each: arrow[each] for each in names if each not in (same, name)}
+    return UnitTable(pa.table({**columns, name: arrow["unit"]}), name, table.source, table.findings)
