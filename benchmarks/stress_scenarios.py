@@ -95,10 +95,11 @@ def few_rows(value: tuple[float, ...], rows: int, log_rows: int, log: Literal["h
     return Scenario(f"few_{len(value)}x{rows}_{log}", question, mechanism, design)
 
 
-def one_best(hidden: bool) -> Scenario:
+def one_best(kind: Literal["visible", "hidden", "recurring"]) -> Scenario:
     """The first model leads by 0.15 + s w with w normal, and s such that it loses on 0.05 % of the contexts.
 
-    w is the column feature_length, or hidden. P(w < -r) = RARE_SHARE for the truncated w, and s = 0.15 / r.
+    w is the column feature_length, or hidden, or hidden on contexts that recur. P(w < -r) = RARE_SHARE for the
+    truncated w, and s = 0.15 / r.
     """
     edge = float(ndtr(-MAX_Z))
     ratio = float(-ndtri(RARE_SHARE * (1 - 2 * edge) + edge))
@@ -106,13 +107,14 @@ def one_best(hidden: bool) -> Scenario:
     mechanism = Mechanism(
         value,
         slope=0.04,
-        interaction=() if hidden else scale,
-        hidden_by_model=scale if hidden else (),
+        interaction=scale if kind == "visible" else (),
+        hidden_by_model=() if kind == "visible" else scale,
         log_bias=helpful(value),
     )
-    name, kind = ("one_best_hidden", "hidden") if hidden else ("one_best", "visible")
+    design = Design(400, log_rows=600, recurring=150) if kind == "recurring" else Design(400)
+    name = "one_best" if kind == "visible" else f"one_best_{kind}"
     question = f"one model best on 99.95 % of contexts; the rest of its lead is {kind}"
-    return Scenario(name, question, mechanism, Design(400), min_clear_share=0.1)
+    return Scenario(name, question, mechanism, design, min_clear_share=0.1)
 
 
 def plain() -> tuple[Scenario, ...]:
@@ -146,6 +148,12 @@ def structured() -> tuple[Scenario, ...]:
         ),
         Scenario("interaction", "models with different slopes, 3x160", crossing, Design(480)),
         Scenario("interaction_hidden", "context-by-model effects that no column shows, 3x160", hidden, Design(480)),
+        Scenario(
+            "recurring_hidden",
+            "large effects by context and model that no column shows, 120 recurring contexts",
+            Mechanism(three, slope=0.02, hidden_context=0.04, hidden_by_model=(0.04, 0.08, 0.06), noise=0.4),
+            Design(360, log_rows=600, recurring=120),
+        ),
     )
 
 
@@ -176,8 +184,7 @@ def all_scenarios() -> dict[str, Scenario]:
         *structured(),
         *(few_rows(models[count], rows, log_rows, "helpful") for count, rows, log_rows in sizes),
         *(few_rows(models[count], rows, log_rows, "inverting") for count, rows, log_rows in sizes),
-        one_best(hidden=False),
-        one_best(hidden=True),
+        *(one_best(kind) for kind in ("visible", "hidden", "recurring")),
         *equal_models(),
     )
     return {scenario.name: scenario for scenario in scenarios}

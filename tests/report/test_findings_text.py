@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from deconfound.diagnose import compliance, outcome_drift, outcome_matching, randomization, sanity
 from deconfound.diagnose import context_shift as contexts
 from deconfound.diagnose import missing_outcomes as missing
 from deconfound.diagnose import outcome_consistency as outcomes
-from deconfound.diagnose import outcome_drift, outcome_matching, randomization, sanity
 from deconfound.diagnose import replay_fidelity as replay
 from deconfound.diagnose.exclusion import VERDICTS, Exclusion
 from deconfound.diagnose.output_mechanism import TooFewReplayedLogContexts
@@ -32,6 +32,18 @@ def with_p_values(check, verdict, details, assumption, statistic, p_values):
 
 def open_question(check, details, assumption):
     return Finding(check, "cannot tell", details, assumption)
+
+
+def compliance_findings():
+    rows = compliance.Compliance("experiment.csv", 400, 0, 0)
+    some = replace(rows, other_model=3, drawn="ant", answered="bee", pair_rows=2, examples=("4", "17", "90"))
+    for verdict, details in (
+        ("pass", rows),
+        ("warn", some),
+        ("fail", replace(some, other_model=60, outside=5, pair_rows=50)),
+        ("fail", replace(some, other_model=190, pair_rows=120, unrelated=True)),
+    ):
+        yield Finding(compliance.COMPLIANCE, verdict, details, "A1")
 
 
 def randomization_findings():
@@ -164,6 +176,7 @@ def exclusion_findings():
 
 
 FINDINGS = [
+    *compliance_findings(),
     *randomization_findings(),
     *missing_outcome_findings(),
     *output_findings(),

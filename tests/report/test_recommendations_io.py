@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from deconfound.decide.recommendation import Recommendation
 from deconfound.loading import load_replay
+from deconfound.report.decision_text import SMALL_DIFFERENCES
 from deconfound.report.recommendations_io import RecommendationTable, recommendation_text, write_recommendations
 from deconfound.report.scale import Scale
 
@@ -77,3 +79,11 @@ def test_costs_are_mentioned_only_if_there_are_any():
     assert "on this context, before cost." in with_cost
     assert "by the experiment, net of cost." in with_cost
     assert "cost" not in recommendation_text(table(row()))
+
+
+def test_clear_verdicts_name_the_assumption_behind_them():
+    """Without a clear verdict nothing rests on it."""
+    clear = replace(row(), verdict="clear")
+    for one, assumed, named in ((clear, True, True), (clear, False, False), (row(), True, False)):
+        shown = RecommendationTable([one], {}, 0.95, assumes_small_differences=assumed)
+        assert (SMALL_DIFFERENCES in " ".join(recommendation_text(shown).split())) is named

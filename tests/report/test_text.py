@@ -13,7 +13,7 @@ from deconfound.findings import Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
 from deconfound.report.check_text import false_alarm_note
-from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.decision_text import SMALL_DIFFERENCES, log_bias_text, routing_text
 from deconfound.report.scale import UNIT
 from deconfound.report.scope_text import ONE_LOOK
 from deconfound.report.text import (
@@ -50,6 +50,18 @@ def with_values(result: dc.Result, estimate: list[float], standard_error: float)
 def lines(result: dc.Result, heading: str, *, verbose: bool = False) -> list[str]:
     """The lines of one section; none if there is no such section."""
     return next((section.lines for section in sections(result, verbose=verbose) if section.heading == heading), [])
+
+
+def test_clear_contexts_name_the_assumption_behind_them(result):
+    clear = tuple(replace(row, verdict="clear") for row in result.recommendations)
+    between = replace(result.policy.calibration.context_variance, estimated=False)
+    calibration = replace(result.policy.calibration, context_variance=between)
+    assumed = replace(result, recommendations=clear, policy=replace(result.policy, calibration=calibration))
+    assert any(SMALL_DIFFERENCES in line for line in lines(assumed, "Routing"))
+    assert not any(SMALL_DIFFERENCES in line for line in lines(replace(result, recommendations=clear), "Routing"))
+    unclear = replace(assumed, recommendations=result.recommendations)
+    assert all(row.verdict == "cannot tell" for row in result.recommendations)
+    assert not any(SMALL_DIFFERENCES in line for line in lines(unclear, "Routing"))
 
 
 def test_the_summary_matches_its_snapshot(result):

@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         result.level,
         Scale.of(result),
         has_cost=result.policy.cost is not None,
+        assumes_small_differences=result.policy.assumes_small_differences,
     )
     if path is not None:
         with writing(path, _inputs(arguments), overwrite=arguments.overwrite):

@@ -60,6 +60,11 @@ class Policy:
     calibration: Calibration | None = None
     cost: FloatArray | None = None  # (k,) in outcome units; recommendations are by q - cost
 
+    @property
+    def assumes_small_differences(self) -> bool:
+        """Whether differences between contexts that no feature shows are assumed to be small, not estimated."""
+        return self.calibration is not None and not self.calibration.context_variance.estimated
+
     def recommend(self, replay: ReplayArrays, level: float) -> tuple[Recommendation, ...]:
         """The best model of each context that was replayed by all models; no verdict depends on other contexts.
 

@@ -13,6 +13,11 @@ from deconfound.value.log_bias import LogBias
 
 NO_SCALE = "Numbers are on a scale from 0 to 1."
 
+SMALL_DIFFERENCES = (
+    "This assumes that contexts differ little in what text and columns do not show; "
+    "too few contexts recur to estimate it."
+)
+
 
 def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False) -> str:
     """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here.

@@ -85,6 +85,7 @@ def recommendation_counts(result: Result) -> dict[str, Any]:
         "cannot_tell": len(result.recommendations) - len(clear),
         "clear": dict(sorted(Counter(row.model for row in clear).items())),
         "most_likely": dict(sorted(Counter(row.model for row in result.recommendations).items())),
+        "assumes_small_differences": result.policy.assumes_small_differences,
     }
 
 

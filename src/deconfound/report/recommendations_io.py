@@ -26,6 +26,7 @@ from deconfound.formatting import (
     to_jsonable,
     wrap,
 )
+from deconfound.report.decision_text import SMALL_DIFFERENCES
 from deconfound.report.document import dump_json
 from deconfound.report.scale import UNIT, Scale
 
@@ -43,6 +44,7 @@ class RecommendationTable:
     level: float
     scale: Scale = UNIT  # of the terminal; files have numbers from 0 to 1
     has_cost: bool = False
+    assumes_small_differences: bool = False  # between contexts, as in ``Policy``
 
     @classmethod
     def from_replay(
@@ -53,6 +55,7 @@ class RecommendationTable:
         scale: Scale = UNIT,
         *,
         has_cost: bool = False,
+        assumes_small_differences: bool = False,
     ) -> Self:
         """Look up the texts of the contexts to which the user gave no id."""
         table = replay.arrow
@@ -61,7 +64,7 @@ class RecommendationTable:
             unnamed = table.filter(pc.equal(table["context_id"], text_ids(table["context"])))
             ids, texts = (unnamed[name].to_pylist() for name in ("context_id", "context"))
             text_by_id = dict(zip(ids, texts, strict=True))
-        return cls(rows, text_by_id, level, scale, has_cost)
+        return cls(rows, text_by_id, level, scale, has_cost, assumes_small_differences)
 
     def records(self) -> list[dict[str, Any]]:
         """All fields of each recommendation; ``context`` is the text of a context without an id of its own."""
@@ -107,11 +110,12 @@ def recommendation_text(table: RecommendationTable) -> str:
 def _legend(table: RecommendationTable) -> str:
     scale, error = table.scale, format_percent(round(1 - table.level, 10))
     unit = f" {scale.description}" if scale.description else ""
+    has_clear = any(row.verdict == "clear" for row in table.rows)
     before, net = (", before cost", ", net of cost") if table.has_cost else ("", "")
     return (
         f"value: predicted outcome of the model on this context{unit}{before}. margin: how far the model is ahead of "
         f"the runner-up, corrected by the experiment{net}. verdict: clear if the probability that another model is "
-        f"better is at most {error}."
+        f"better is at most {error}." + f" {SMALL_DIFFERENCES}" * (has_clear and table.assumes_small_differences)
     )
 
 

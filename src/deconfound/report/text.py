@@ -18,7 +18,7 @@ from deconfound.formatting import (
     wrap,
 )
 from deconfound.report.check_text import failure_sentence, false_alarm_note
-from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.decision_text import SMALL_DIFFERENCES, log_bias_text, routing_text
 from deconfound.report.document import recommendation_counts
 from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import method_lines
@@ -177,6 +177,7 @@ def _routing_lines(result: Result) -> list[str]:
     models = join_noted_names((name, f" ({n:,})") for name, n in by_model)
     if clear:
         contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level} confidence: {models}."
+        contexts += f" {SMALL_DIFFERENCES}" * counts["assumes_small_differences"]
     else:
         contexts = (
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
