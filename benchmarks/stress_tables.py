@@ -123,8 +123,8 @@ def coverage_table(scenarios: Mapping[str, Scenario], results: Mapping[str, Stud
                 row.append(cells.cell(worst_model(studies, measure), f"{name}, worst {measure}", worst))
         rows.append(row)
     note = (
-        "Percent of 95 % intervals that cover the truth; the target is 93 to 97 for the mean over models or contexts, and "
-        "at least 93 for q and margins where no context recurs."
+        "Percent of 95 % intervals that cover the truth; the target is 93 to 97 for the mean over models or contexts, "
+        "and at least 93 for q and margins where no context recurs."
     )
     return Table("Coverage of single intervals", f"{note} Worst: the model with the lowest coverage.", rows)
 
