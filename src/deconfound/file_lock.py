@@ -31,6 +31,14 @@ class _Lock:
     is_ours: bool  # False for an empty file that was there before: nobody knows whose it is, so it stays
 
 
+@dataclass(frozen=True, slots=True)
+class LockSubject:
+    """What a lock protects, and what to do instead, in a message."""
+
+    name: str
+    alternative: str = "choose another folder with -o"
+
+
 def require_lockable(path: Path) -> None:
     """Refuse anything but a lock file of ours, or an empty file, under the name of a lock."""
     if not os.path.lexists(path):
@@ -43,13 +51,17 @@ def require_lockable(path: Path) -> None:
 
 
 @contextmanager
-def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, required: bool = True) -> Iterator[None]:
+def locked_file(
+    path: Path, activity: str, wait_seconds: float = 0.0, *, required: bool = True, subject: LockSubject | None = None
+) -> Iterator[None]:
     """Hold the lock file of a folder; it contains the process id and is deleted at the end.
 
     ``activity`` names what is locked out in the message, which appears if the lock is not free in time. Some network
-    file systems have no locks: there a lock that is not ``required`` is as good as free.
+    file systems have no locks: there a lock that is not ``required`` is as good as free. ``subject`` is what is
+    locked, if it is not the folder.
     """
-    lock = _acquire(path, activity, time.monotonic() + wait_seconds, required=required)
+    subject = LockSubject(str(path.parent)) if subject is None else subject
+    lock = _acquire(path, activity, time.monotonic() + wait_seconds, subject, required=required)
     try:
         os.lseek(lock.handle, 0, os.SEEK_SET)
         os.write(lock.handle, _content())
@@ -59,7 +71,7 @@ def locked_file(path: Path, activity: str, wait_seconds: float = 0.0, *, require
         _release(lock)
 
 
-def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> _Lock:
+def _acquire(path: Path, activity: str, deadline: float, subject: LockSubject, *, required: bool) -> _Lock:
     while True:
         handle = _open_or_create(path)
         try:
@@ -74,8 +86,8 @@ def _acquire(path: Path, activity: str, deadline: float, *, required: bool) -> _
         if not locked and time.monotonic() >= deadline:
             owner = CONTENT.fullmatch(content)
             process = "unknown" if owner is None else owner[1].decode()
-            what = f"{path.parent} is in use by another {activity} (process {process})"
-            raise UsageError(f"{what}. Wait until it has finished, or choose another folder with -o.")
+            what = f"{subject.name} is in use by another {activity} (process {process})"
+            raise UsageError(f"{what}. Wait until it has finished, or {subject.alternative}.")
         time.sleep(RETRY_SECONDS)
 
 

@@ -1,6 +1,16 @@
 """Files and data frames of every supported kind -> Study; the only reader of user files."""
 
+from deconfound.loading.context_rows import ContextRow, ContextRows, load_context_rows
 from deconfound.loading.load_study import LogAndReplay, load, load_log_and_replay
 from deconfound.loading.single_tables import load_contexts, load_replay
 
-__all__ = ["LogAndReplay", "load", "load_contexts", "load_log_and_replay", "load_replay"]
+__all__ = [
+    "ContextRow",
+    "ContextRows",
+    "LogAndReplay",
+    "load",
+    "load_context_rows",
+    "load_contexts",
+    "load_log_and_replay",
+    "load_replay",
+]

@@ -33,12 +33,14 @@ COLUMNS_BY_ROLE: dict[str, tuple[str, ...]] = {
     "experiment": ("context_id", "context", "model", "output", "outcome", "cluster", "time", "propensity"),
     "replay": ("context_id", "context", "model", "output", "draw"),
     "target": ("context_id", "context", "cluster"),
+    "contexts": ("context_id", "context", "output"),
 }
 PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
     "experiment": ("feature_", "propensity_"),
     "replay": ("feature_",),
     "target": ("feature_",),
+    "contexts": (),
 }
 ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
 """Columns that no name gives away: what models were drawn for is only known from --map or from an assignment."""

@@ -39,7 +39,7 @@ def message_column(raw: RawTable) -> str | None:
         return None
     with_cell = pc.indices_nonzero(pc.is_valid(raw.arrow[found[0]]))
     first = replace(raw, arrow=raw.arrow.take(with_cell.slice(0, SAMPLE_ROWS)))
-    return found[0] if _cells(first, found[0]) is not None else None
+    return found[0] if message_cells(first, found[0]) is not None else None
 
 
 def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
@@ -76,12 +76,12 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
 
 def _conversations(raw: RawTable, name: str) -> list[tuple[Message, ...]] | None:
     """The messages of each row; None if no row has any, or if a nested cell is something else."""
-    cells = _cells(raw, name)
+    cells = message_cells(raw, name)
     return None if cells is None else [messages_from(cell) for cell in cells]
 
 
 def _read_output(raw: RawTable, name: str) -> RawTable:
-    cells = _cells(raw, name)
+    cells = message_cells(raw, name)
     if cells is None:
         return raw
     raw = _with_texts(raw, name, [None if cell is None else _last_answer(cell) for cell in cells])
@@ -93,7 +93,7 @@ def _last_answer(cell: object) -> str:
     return answers[-1].text if answers else ""
 
 
-def _cells(raw: RawTable, name: str) -> list[object] | None:
+def message_cells(raw: RawTable, name: str) -> list[object] | None:
     """The cells of a column of messages; None where it is a column of plain texts, or mostly of other objects."""
     column = raw.arrow[name]
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

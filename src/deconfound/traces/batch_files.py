@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from deconfound.chat.answers import Answer, answers_from
+from deconfound.chat.batch_lines import batch_failure, response_body
 from deconfound.chat.message_content import CHOICE_KEYS
 from deconfound.traces.batch_requests import NO_CONTEXT, Request, RequestStore, request_body
 from deconfound.traces.call import Call, Score
@@ -15,7 +16,6 @@ from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,
     mapping_from,
-    number_from,
     seconds_from,
     text_from,
 )
@@ -23,15 +23,6 @@ from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
 
 REPLAY_ID = re.compile(r"(?P<context>.+)\|(?P<model>[^|]+)\|(?P<draw>[0-9]{1,9})", re.DOTALL)
 ANSWER_KEYS = (*CHOICE_KEYS, "output", "content")
-FIRST_ERROR_STATUS = 400
-EXPIRED, CANCELED, FAILED = "requests expired before they were answered", "requests were canceled", "requests failed"
-ENDINGS = {
-    "expired": EXPIRED,
-    "batch_expired": EXPIRED,
-    "canceled": CANCELED,
-    "batch_cancelled": CANCELED,
-    "batch_canceled": CANCELED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +81,10 @@ def _read_line(record: Record, store: RequestStore, remarks: Remarks) -> _Answer
 
 
 def _answered(custom_id: str, value: Mapping[str, Any], origin: str, remarks: Remarks) -> _Answered:
-    body = _response_body(value)
+    line = _decoded(value)
+    body = response_body(line)
     answers = answers_from(body) if any(isinstance(body.get(key), str | list) for key in ANSWER_KEYS) else ()
-    failure = _failure(value)
+    failure = batch_failure(line)
     if failure:
         remarks.add(failure, origin)
     internal = not failure and not answers and isinstance(body.get("data"), list)  # embeddings and moderations
@@ -110,22 +102,9 @@ def _answered(custom_id: str, value: Mapping[str, Any], origin: str, remarks: Re
     return _Answered(custom_id, call, answers, error=bool(failure), internal=internal)
 
 
-def _response_body(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The completion: of Anthropic under ``message``, of OpenAI under ``body``, of some servers without either."""
-    outer = mapping_from(value.get("result")) or mapping_from(value.get("response"))
-    return next((outer[key] for key in ("message", "body") if isinstance(outer.get(key), Mapping)), outer)
-
-
-def _failure(value: Mapping[str, Any]) -> str:
-    """Why a line has no answer, as a remark; empty where it has one."""
-    result, response = mapping_from(value.get("result")), mapping_from(value.get("response"))
-    if result:
-        kind = text_from(result.get("type"))
-        return "" if kind in ("succeeded", "") else ENDINGS.get(kind, FAILED)
-    status = number_from(response.get("status_code"))
-    if value.get("error") or response.get("error") or (status is not None and status >= FIRST_ERROR_STATUS):
-        return ENDINGS.get(text_from(mapping_from(value.get("error")).get("code")), FAILED)
-    return "" if response else FAILED
+def _decoded(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line answers; some exports have objects as JSON in a text."""
+    return {key: mapping_from(value.get(key)) or value.get(key) for key in ("result", "response", "error")}
 
 
 def _match(answered: _Answered, store: RequestStore, remarks: Remarks) -> Request:

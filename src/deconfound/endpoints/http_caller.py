@@ -1,0 +1,191 @@
+"""One attempt at a call over HTTP: a reply, or a failure in the words of this package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, final
+
+from deconfound.endpoints.clock import Clock
+from deconfound.endpoints.endpoint import Endpoint
+from deconfound.endpoints.failure import Failure, cut, error_detail, from_status, is_filtered
+from deconfound.endpoints.redaction import Redaction
+from deconfound.endpoints.reply import GarbledReplyError, Reply, parse_reply, refused_prompt
+from deconfound.endpoints.request import Request
+from deconfound.errors import UsageError
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+MAX_REPLY_BYTES = 16_000_000
+MAX_ERROR_BYTES = 20_000
+OK = 200
+USER_AGENT = "deconfound"
+
+
+class Caller(Protocol):
+    """Whatever can make a call; tests have one without a network."""
+
+    async def call(self, request: Request) -> Reply | Failure:
+        """Try once."""
+        ...
+
+
+def require_client() -> None:
+    """Raise, with the remedy, where the library for HTTP is not installed."""
+    try:
+        import aiohttp  # noqa: F401
+    except ImportError:
+        raise UsageError('Calling endpoints needs aiohttp. Install it: pip install "deconfound[run]"') from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """What all calls of an endpoint share."""
+
+    url: URL
+    headers: dict[str, str]
+    timeout: aiohttp.ClientTimeout
+
+
+class TooLargeError(Exception):
+    """The body of a response exceeds the limit."""
+
+
+@final
+class HttpCaller:
+    """Sends requests with one session of aiohttp; to be used in ``async with``."""
+
+    def __init__(self, endpoints: Iterable[Endpoint], redaction: Redaction, clock: Clock) -> None:
+        import aiohttp
+        from yarl import URL
+
+        self._redaction, self._clock, self._aiohttp = redaction, clock, aiohttp
+        self._routes = {
+            endpoint: _Route(
+                URL(endpoint.call_url, encoded=True),
+                {
+                    "Content-Type": "application/json",
+                    "Accept": "application/json",
+                    "Accept-Encoding": "identity",
+                    "User-Agent": USER_AGENT,
+                    **dict(endpoint.sent_headers),
+                    **endpoint.key_headers(),
+                },
+                aiohttp.ClientTimeout(
+                    total=endpoint.timeouts.total,
+                    sock_connect=endpoint.timeouts.connect,
+                    sock_read=min(endpoint.timeouts.read, endpoint.timeouts.total),
+                ),
+            )
+            for endpoint in endpoints
+        }
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the session; the number of calls at once is bounded by those who call."""
+        self._session = self._aiohttp.ClientSession(
+            connector=self._aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
+            cookie_jar=self._aiohttp.DummyCookieJar(),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def call(self, request: Request) -> Reply | Failure:
+        """Try once; every error of the network is a failure that says whether to try again."""
+        client = self._aiohttp
+        try:
+            return await self._send(request)
+        except TooLargeError:
+            return Failure(f"the answer has more than {MAX_REPLY_BYTES // 1_000_000} MB", retry="once")
+        except TimeoutError as error:  # of aiohttp, too
+            connecting = isinstance(error, client.ConnectionTimeoutError)
+            return Failure("no connection in time" if connecting else "no answer in time", retry="yes")
+        except client.ClientConnectorCertificateError as error:
+            return self._failed("the certificate of the server is not valid", error, refuses_all=True)
+        except client.ClientConnectorDNSError as error:
+            return self._failed("the server's name is not known", error)
+        except (client.ClientConnectorError, ConnectionError) as error:
+            return self._failed("no connection", error)
+        except client.ClientPayloadError as error:
+            return self._failed("the connection was cut during the answer", error)
+        except client.ClientError as error:
+            return self._failed("the connection failed", error)
+
+    async def _send(self, request: Request) -> Reply | Failure:
+        if self._session is None:
+            raise RuntimeError("the session is not open")
+        route = self._routes[request.chat.endpoint]
+        start = perf_counter()
+        async with self._session.post(
+            route.url, data=request.body, headers=route.headers, timeout=route.timeout, allow_redirects=False
+        ) as response:
+            if response.status == OK:
+                data = await _read(response, MAX_REPLY_BYTES)
+                return self._reply(data, request, perf_counter() - start)
+            text = self._text(await _read_start(response, MAX_ERROR_BYTES))
+            if is_filtered(response.status, text):
+                return refused_prompt("content_filter", request.body, perf_counter() - start)
+            return from_status(response.status, response.headers, text, self._clock.date())
+
+    def _reply(self, data: bytes, request: Request, seconds: float) -> Reply | Failure:
+        text = self._text(data)
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            return Failure("the answer is not JSON", cut(text), "once")
+        try:
+            reply = parse_reply(body, request.chat.endpoint.api, request.body, seconds)
+        except GarbledReplyError as error:
+            return Failure(str(error), error_detail(text)[1], "once")
+        except RecursionError:
+            return Failure("the answer is nested too deeply", retry="once")
+        return reply.redacted(self._redaction)
+
+    def _text(self, data: bytes) -> str:
+        """A body without keys: they go first, so that nothing is cut in the middle of one."""
+        return self._redaction.clean(data.decode("utf-8", "replace"))
+
+    def _failed(self, cause: str, error: Exception, *, refuses_all: bool = False) -> Failure:
+        """A failure of the connection, which may pass unless it concerns all calls."""
+        words = cut(self._redaction.clean(str(getattr(error, "strerror", "") or "")))
+        return Failure(cause, words, "never" if refuses_all else "yes", refuses_all=refuses_all)
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The whole body; one that is too large ends the connection."""
+    if (response.content_length or 0) > limit:
+        response.close()
+        raise TooLargeError
+    first = await response.content.readany()
+    if response.content.at_eof():
+        return first
+    parts, size = [first], len(first)
+    while part := await response.content.readany():
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            response.close()
+            raise TooLargeError
+    return b"".join(parts)
+
+
+async def _read_start(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """The beginning of a body; the rest, if there is more, is not read."""
+    parts, size = [], 0
+    while size < limit and (part := await response.content.readany()):
+        parts.append(part)
+        size += len(part)
+    if size >= limit:
+        response.close()
+    return b"".join(parts)[:limit]
