@@ -10,7 +10,8 @@ from deconfound.endpoints.failure import Failure
 from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.request import Request, RequestBuilder
-from deconfound.endpoints.runner import RunOptions, RunOutcome, run_requests
+from deconfound.endpoints.run_meter import RunOutcome
+from deconfound.endpoints.runner import RunOptions, run_requests
 
 __all__ = [
     "ChatModel",

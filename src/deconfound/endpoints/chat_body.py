@@ -16,6 +16,7 @@ OPENAI_PARTS = ("text", "image_url", "input_audio", "file", "refusal")
 ANTHROPIC_ROLES = ("user", "assistant")
 ANTHROPIC_PARTS = ("text", "image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking")
 TEXT_PARTS = ("text", "input_text", "output_text")
+NOT_TEXT_KEYS = ("tool_calls", "function_call", "functionCall", "functionResponse", "inlineData", "fileData")
 TEXT_ROLES = ("system", "user", "assistant")
 
 
@@ -79,7 +80,7 @@ def _is_native(message: object, api: Api) -> bool:
         known = role in (*ANTHROPIC_ROLES, *SYSTEM_ROLES) and set(message) <= {"role", "content"}
         return known and (isinstance(content, str) or _has_parts(content, allowed))
     calls = bool(message.get("tool_calls")) and content is None
-    known = role in OPENAI_ROLES and set(message) <= OPENAI_KEYS
+    known = role in OPENAI_ROLES and set(message) <= OPENAI_KEYS and (role != "tool" or "tool_call_id" in message)
     return known and (calls or isinstance(content, str) or _has_parts(content, OPENAI_PARTS))
 
 
@@ -99,11 +100,8 @@ def _is_text(value: object, depth: int) -> bool:
         return all(_is_text(one, depth - 1) for one in value)
     if not isinstance(value, Mapping):
         return True
-    if any(value.get(key) for key in ("tool_calls", "function_call", "functionCall", "functionResponse", "inlineData")):
-        return False
-    kind = value.get("type")
-    if "role" not in value and isinstance(kind, str) and "text" not in value and "content" not in value:
-        return False
-    if isinstance(kind, str) and "role" not in value and "content" not in value and kind not in TEXT_PARTS:
+    is_message = any(key in value for key in ("role", "content", "lc"))
+    is_part = not is_message and isinstance(value.get("type"), str)
+    if any(value.get(key) for key in NOT_TEXT_KEYS) or (is_part and value["type"] not in TEXT_PARTS):
         return False
     return all(_is_text(part, depth - 1) for part in value.values() if isinstance(part, list | Mapping))

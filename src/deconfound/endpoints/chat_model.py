@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deconfound.endpoints.endpoint import Endpoint
-from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader
 from deconfound.endpoints.token_costs import Price
+from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader
 from deconfound.escaping import escape_name
 from deconfound.formatting import did_you_mean, quote
 

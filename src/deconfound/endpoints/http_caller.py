@@ -103,24 +103,12 @@ class HttpCaller:
 
     async def call(self, request: Request) -> Reply | Failure:
         """Try once; every error of the network is a failure that says whether to try again."""
-        client = self._aiohttp
         try:
             return await self._send(request)
         except TooLargeError:
             return Failure(f"the answer has more than {MAX_REPLY_BYTES // 1_000_000} MB", retry="once")
-        except TimeoutError as error:  # of aiohttp, too
-            connecting = isinstance(error, client.ConnectionTimeoutError)
-            return Failure("no connection in time" if connecting else "no answer in time", retry="yes")
-        except client.ClientConnectorCertificateError as error:
-            return self._failed("the certificate of the server is not valid", error, refuses_all=True)
-        except client.ClientConnectorDNSError as error:
-            return self._failed("the server's name is not known", error)
-        except (client.ClientConnectorError, ConnectionError) as error:
-            return self._failed("no connection", error)
-        except client.ClientPayloadError as error:
-            return self._failed("the connection was cut during the answer", error)
-        except client.ClientError as error:
-            return self._failed("the connection failed", error)
+        except (TimeoutError, self._aiohttp.ClientError, OSError) as error:
+            return self._failed(error)
 
     async def _send(self, request: Request) -> Reply | Failure:
         if self._session is None:
@@ -156,10 +144,21 @@ class HttpCaller:
         """A body without keys: they go first, so that nothing is cut in the middle of one."""
         return self._redaction.clean(data.decode("utf-8", "replace"))
 
-    def _failed(self, cause: str, error: Exception, *, refuses_all: bool = False) -> Failure:
+    def _failed(self, error: Exception) -> Failure:
         """A failure of the connection, which may pass unless it concerns all calls."""
-        words = cut(self._redaction.clean(str(getattr(error, "strerror", "") or "")))
-        return Failure(cause, words, "never" if refuses_all else "yes", refuses_all=refuses_all)
+        client = self._aiohttp
+        causes: dict[type[Exception], str] = {
+            client.ConnectionTimeoutError: "no connection in time",
+            TimeoutError: "no answer in time",
+            client.ClientConnectorCertificateError: "the certificate of the server is not valid",
+            client.ClientConnectorDNSError: "the server's name is not known",
+            client.ClientConnectorError: "no connection",
+            client.ClientPayloadError: "the connection was cut during the answer",
+        }
+        cause = next((words for kind, words in causes.items() if isinstance(error, kind)), "the connection failed")
+        detail = cut(self._redaction.clean(str(getattr(error, "strerror", "") or "")))
+        is_certificate = isinstance(error, client.ClientConnectorCertificateError)
+        return Failure(cause, detail, "never" if is_certificate else "yes", refuses_all=is_certificate)
 
 
 async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:

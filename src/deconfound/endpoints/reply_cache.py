@@ -26,7 +26,7 @@ LOOKUP_KEYS = 500  # in one statement
 BUSY_SECONDS = 30.0
 COLUMNS = "text, status, finish_reason, served_model, input_tokens, output_tokens, tokens_estimated, seconds"
 CREATE = f"CREATE TABLE replies (key BLOB NOT NULL PRIMARY KEY, {COLUMNS}, stored REAL NOT NULL)"
-INSERT = f"INSERT OR IGNORE INTO replies (key, {COLUMNS}, stored) VALUES (?{', ?' * 9})"
+INSERT = f"INSERT OR IGNORE INTO replies (key, {COLUMNS}, stored) VALUES (?{', ?' * 9})"  # noqa: S608  (only names and question marks)
 ANOTHER = "Choose another file with --cache, or move this one away."
 
 

@@ -1,0 +1,123 @@
+"""Run a replay: ask for what is missing, and give the table of everything that there is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from deconfound.endpoints.batch_reading import BatchReader
+from deconfound.endpoints.redaction import Redaction
+from deconfound.endpoints.reply import Reply
+from deconfound.endpoints.reply_cache import ReplyCache
+from deconfound.endpoints.run_meter import RunOutcome
+from deconfound.endpoints.runner import RunOptions, Watch, no_watch, run_requests
+from deconfound.replaying.replay_plan import ReplayPlan, missing_cells
+from deconfound.replaying.replay_table import count_by
+
+ACTIVITY = "replay"
+BATCH_ROWS = 1_000  # stored in one step
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayRun:
+    """A replay that was run.
+
+    ``table`` has the outputs, ``missing`` the number of those without an answer by model, ``outcome`` what the calls of
+    this run did; ``reused`` is the number of outputs from the cache.
+    """
+
+    plan: ReplayPlan
+    table: pa.Table
+    outcome: RunOutcome
+    missing: Mapping[str, int]
+    reused: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every model has an output on every context, in every draw."""
+        return not self.missing
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What was read from the result files of batches."""
+
+    replies: int
+    failures: Mapping[str, int]
+    details: Mapping[str, str]
+    others: int
+
+
+def replay(
+    contexts: Any,  # noqa: ANN401  (a path, several, or a table of any library)
+    models: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str],
+    draws: int = 1,
+    columns: Mapping[str, str] | None = None,
+    where: Sequence[str] | str = (),
+    options: RunOptions | None = None,
+) -> ReplayRun:
+    """Let every model of a settings file answer every context ``draws`` times, and give the outputs as a table.
+
+    Answers are stored in ``cache`` as they arrive. The next call with the same file asks only for what is missing, also
+    after a kill. The table can be passed to ``load`` as the replay; an output that could not be had has no row.
+    """
+    plan = ReplayPlan.load(contexts, models, draws=draws, columns=columns, where=where)
+    with ReplyCache(Path(cache)) as opened:
+        return run_plan(plan, opened, options or RunOptions())
+
+
+def run_plan(plan: ReplayPlan, cache: ReplyCache, options: RunOptions, watch: Watch = no_watch) -> ReplayRun:
+    """Ask for the missing outputs of a plan."""
+    cells, outcome = list(plan.asked.cells()), RunOutcome({})
+    with cache.locked(ACTIVITY):
+        missing = missing_cells(cells, cache)
+        if missing:
+            outcome = run_requests(plan.asked.work(missing), cache, options, watch)
+    return _finished(plan, plan.table(cache, cells), outcome, reused=len(cells) - len(missing))
+
+
+def run_from_cache(plan: ReplayPlan, cache: ReplyCache | None) -> ReplayRun:
+    """The same without any call: only what is stored."""
+    cells = list(plan.asked.cells())
+    reused = len(cells) - len(missing_cells(cells, cache))
+    return _finished(plan, plan.table(cache, cells), RunOutcome({}), reused)
+
+
+def _finished(plan: ReplayPlan, table: pa.Table, outcome: RunOutcome, reused: int) -> ReplayRun:
+    counts = {name: sum(by.values()) for name, by in count_by(table, "status").items()}
+    expected = len(plan.contexts.rows) * plan.draws
+    missing = {model.name: expected - counts.get(model.name, 0) for model in plan.models.asked}
+    return ReplayRun(plan, table, outcome, {name: count for name, count in missing.items() if count}, reused)
+
+
+def store_batches(plan: ReplayPlan, paths: Sequence[Path], cache: ReplyCache) -> BatchReport:
+    """Put the answers of batches into the cache; those to other requests are counted and left out."""
+    keys = {cell.key for cell in plan.asked.cells()}
+    reader = BatchReader(Redaction.of_keys(model.chat.endpoint.key() for model in plan.models.asked))
+    failures: dict[str, int] = {}
+    details: dict[str, str] = {}
+    waiting: dict[bytes, Reply] = {}
+    stored = others = 0
+    with cache.locked(ACTIVITY):
+        for path in paths:
+            for answer in reader.read(path):
+                if answer.key not in keys:
+                    others += 1
+                elif answer.reply is None:
+                    failures[answer.failure] = failures.get(answer.failure, 0) + 1
+                    details.setdefault(answer.failure, answer.detail)
+                else:
+                    waiting[answer.key] = answer.reply
+                    stored += 1
+                if len(waiting) >= BATCH_ROWS:
+                    cache.put(list(waiting.items()))
+                    waiting = {}
+        cache.put(list(waiting.items()))
+    return BatchReport(stored, failures, details, others + reader.foreign)
