@@ -19,6 +19,7 @@ _PUBLIC_NAMES = {
     "findings": ("Finding",),
     "loading": ("load",),
     "planning": ("plan",),
+    "replaying": ("ReplayPlan", "ReplayRun", "replay"),
     "result": ("Result",),
     "reward": ("Family",),
     "value": ("Contrast", "Values"),
@@ -48,6 +49,9 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.findings import Finding as Finding
     from deconfound.loading import load as load
     from deconfound.planning import plan as plan
+    from deconfound.replaying import ReplayPlan as ReplayPlan
+    from deconfound.replaying import ReplayRun as ReplayRun
+    from deconfound.replaying import replay as replay
     from deconfound.result import Result as Result
     from deconfound.reward import Family as Family
     from deconfound.value import Contrast as Contrast

@@ -71,9 +71,10 @@ class ModelMeter:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run did, by the names of the models."""
+    """What a run did, by the names of the models; ``expected`` is the number of all its requests."""
 
-    models: dict[str, ModelMeter]
+    models: dict[str, ModelMeter] = field(default_factory=dict)
+    expected: int = 0
 
     @property
     def replies(self) -> int:

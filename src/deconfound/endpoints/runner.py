@@ -19,7 +19,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.request import Request
 from deconfound.endpoints.retrying import Gate, call_until_done
 from deconfound.endpoints.run_meter import ModelMeter, RunOutcome
-from deconfound.errors import DataError, UsageError
+from deconfound.errors import UsageError
 
 CONCURRENCY = 8
 MAX_CONCURRENCY = 4096
@@ -50,8 +50,10 @@ Work = Mapping[Endpoint, Iterable[Request]]
 """The requests of each endpoint; no key occurs twice. They are made when they are needed."""
 
 
-def run_requests(work: Work, cache: ReplyCache, options: RunOptions, watch: Watch = no_watch) -> RunOutcome:
-    """Call every request and store each reply as soon as it is there.
+def run_requests(
+    work: Work, expected: int, cache: ReplyCache, options: RunOptions, watch: Watch = no_watch
+) -> RunOutcome:
+    """Call every request and store each reply as soon as it is there; ``expected`` is their number, for the watch.
 
     Calls run in a thread of their own, so that this also works inside a notebook, and an interrupt in this thread
     ends them. Whatever was answered by then is in the cache.
@@ -59,20 +61,11 @@ def run_requests(work: Work, cache: ReplyCache, options: RunOptions, watch: Watc
     require_client()
     problems = [problem for endpoint in work if (problem := key_problem(endpoint)) is not None]
     if problems:
-        raise DataError(problems)
+        raise UsageError("\n".join(map(str, problems)))
     redaction = Redaction.of_keys(endpoint.key() for endpoint in work)
-    return run_with(lambda: HttpCaller(work, redaction, options.clock), work, cache, options, watch)
-
-
-def run_with(
-    open_caller: Callable[[], AbstractAsyncContextManager[Caller]],
-    work: Work,
-    cache: ReplyCache,
-    options: RunOptions,
-    watch: Watch = no_watch,
-) -> RunOutcome:
-    """The same with another way to make a call."""
-    run = _Run(open_caller, work, CacheWriter(cache), options)
+    run = _Run(
+        lambda: HttpCaller(work, redaction, options.clock), work, CacheWriter(cache), options, RunOutcome({}, expected)
+    )
     thread = threading.Thread(target=run.run, name="deconfound calls", daemon=True)
     thread.start()
     try:
@@ -95,7 +88,7 @@ class _Run:
     work: Work
     writer: CacheWriter
     options: RunOptions
-    outcome: RunOutcome = field(default_factory=lambda: RunOutcome({}))
+    outcome: RunOutcome
     finished: threading.Event = field(default_factory=threading.Event)
     error: BaseException | None = None
     _loop: asyncio.AbstractEventLoop | None = None

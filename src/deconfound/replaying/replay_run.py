@@ -75,11 +75,11 @@ def replay(
 
 def run_plan(plan: ReplayPlan, cache: ReplyCache, options: RunOptions, watch: Watch = no_watch) -> ReplayRun:
     """Ask for the missing outputs of a plan."""
-    cells, outcome = list(plan.asked.cells()), RunOutcome({})
+    cells, outcome = list(plan.asked.cells()), RunOutcome()
     with cache.locked(ACTIVITY):
         missing = missing_cells(cells, cache)
         if missing:
-            outcome = run_requests(plan.asked.work(missing), cache, options, watch)
+            outcome = run_requests(plan.asked.work(missing), len({cell.key for cell in missing}), cache, options, watch)
     return _finished(plan, plan.table(cache, cells), outcome, reused=len(cells) - len(missing))
 
 
@@ -87,7 +87,7 @@ def run_from_cache(plan: ReplayPlan, cache: ReplyCache | None) -> ReplayRun:
     """The same without any call: only what is stored."""
     cells = list(plan.asked.cells())
     reused = len(cells) - len(missing_cells(cells, cache))
-    return _finished(plan, plan.table(cache, cells), RunOutcome({}), reused)
+    return _finished(plan, plan.table(cache, cells), RunOutcome(), reused)
 
 
 def _finished(plan: ReplayPlan, table: pa.Table, outcome: RunOutcome, reused: int) -> ReplayRun:

@@ -91,7 +91,9 @@ def write_table(table: pa.Table, path: Path) -> None:
     """Write the table in the format given by the file's extension, in one step."""
     if path.suffix == ".parquet":
         buffer = io.BytesIO()
-        pq.write_table(table, buffer, compression="zstd", store_schema=False)
+        with pq.ParquetWriter(buffer, table.schema, compression="zstd", store_schema=False) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata(ORIGIN)
         write_bytes(path, buffer.getvalue())
     else:
         write_bytes(path, b"".join(_lines(table)))
