@@ -15,7 +15,7 @@ from deconfound.cli import main
 from deconfound.decide.recommendation import Recommendation
 from deconfound.demo import make_demo
 from deconfound.escaping import escape_formulas
-from deconfound.report.document import dump_json
+from deconfound.report.json_text import dump_json
 from deconfound.report.recommendations_io import RecommendationTable, write_recommendations
 from tests.support.commands import SMALL, evaluate_command
 

@@ -16,7 +16,6 @@ from deconfound.report.decision_text import log_bias_text
 from deconfound.report.document import (
     attribution_document,
     document,
-    dump_json,
     read_attribution,
     read_log_bias,
     read_routing,
@@ -24,6 +23,7 @@ from deconfound.report.document import (
     recommendation_counts,
     values_document,
 )
+from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT, Scale
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values

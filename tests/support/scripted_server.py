@@ -72,7 +72,9 @@ def error(status: int, message: str = "no", code: str = "", **headers: str) -> A
 
 def echo(exchange: Exchange) -> Answer:
     """A text that depends on the request alone."""
-    return completion(f"Answer {blake2b(exchange.text.encode(), digest_size=4).hexdigest()}", model=exchange.body["model"])
+    return completion(
+        f"Answer {blake2b(exchange.text.encode(), digest_size=4).hexdigest()}", model=exchange.body["model"]
+    )
 
 
 Script = Callable[[Exchange], Answer]
@@ -105,7 +107,9 @@ class ScriptedServer:
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+        headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)
+        }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         exchange = Exchange(json.loads(body), headers, lines[0].split(" ")[1], self.bodies[body])
         self.bodies[body] += 1

@@ -91,7 +91,7 @@ def _add_gateway_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw, write the files, and say what to do next."""
     from deconfound.report.assignment_text import assignment_document, assignment_text, next_steps
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
 
     _check_combination(arguments)
     rule, planned_rows = _rule(arguments)

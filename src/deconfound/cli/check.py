@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.diagnose import check
     from deconfound.loading import load_contexts
     from deconfound.report.check_text import any_conclusive, any_failed, check_document, check_text
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.scale import Scale
 
     columns = parse_column_map(arguments.map)

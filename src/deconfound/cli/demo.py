@@ -89,7 +89,8 @@ def _as_text(demo: Demo, results: tuple[Result, ...], *, verbose: bool) -> str:
 
 
 def _as_json(demo: Demo, results: tuple[Result, ...]) -> str:
-    from deconfound.report.document import document, dump_json
+    from deconfound.report.document import document
+    from deconfound.report.json_text import dump_json
 
     return dump_json({"truth": demo.true_values, "results": [document(result) for result in results]})
 

@@ -29,7 +29,7 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read everything once and print the inventory."""
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.trace_text import inventory_text
     from deconfound.traces.inventory import take_inventory
     from deconfound.traces.router_config import read_router_config, split_configs

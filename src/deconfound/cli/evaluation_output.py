@@ -28,7 +28,8 @@ class OutcomeResult:
 
 def print_results(results: Sequence[OutcomeResult], *, as_json: bool, verbose: bool) -> None:
     """Print one result, or all results of all outcomes."""
-    from deconfound.report.document import document, dump_json
+    from deconfound.report.document import document
+    from deconfound.report.json_text import dump_json
 
     if not as_json:
         write_result(_text(results, verbose=verbose))

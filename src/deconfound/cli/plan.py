@@ -75,7 +75,7 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the required rows and a table of projections."""
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.plan_document import plan_document
     from deconfound.report.plan_text import plan_text
 
@@ -231,7 +231,7 @@ def _input_files(arguments: argparse.Namespace) -> tuple[Path, ...]:
 
 
 def _write(path: Path, plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow], scale: Scale) -> None:
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.plan_document import plan_document
     from deconfound.report.plan_figure import plan_figure
 

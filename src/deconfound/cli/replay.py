@@ -120,7 +120,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.replaying_text import estimate_document, estimate_text
 
     plan = _plan(arguments)
@@ -131,7 +131,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
 
 
 def _todo(arguments: argparse.Namespace) -> int:
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.replaying_text import todo_text
 
     plan = _plan(arguments)
@@ -202,7 +202,7 @@ def _run_plan(plan: ReplayPlan, cache: ReplyCache, arguments: argparse.Namespace
 def _report(finished: ReplayRun, path: Path, arguments: argparse.Namespace) -> int:
     """Write the table, say what is in it, and what is not."""
     from deconfound.replaying.replay_table import is_replay_table, write_table
-    from deconfound.report.document import dump_json
+    from deconfound.report.json_text import dump_json
     from deconfound.report.replaying_text import run_document, run_messages, run_text
 
     messages = "".join(f"{line}\n" for line in run_messages(finished))

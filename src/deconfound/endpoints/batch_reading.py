@@ -67,7 +67,7 @@ class BatchReader:
         try:
             body = response_body(line)
             api: Api = "anthropic" if "result" in line else "openai"
-            reply = parse_reply(body, api, b"", 0.0).redacted(self.redaction)
+            reply = parse_reply(dict(body), api, b"", 0.0).redacted(self.redaction)
         except (GarbledReplyError, RecursionError) as error:
             return BatchAnswer(key, None, "answers cannot be read", str(error))
         return BatchAnswer(key, reply)

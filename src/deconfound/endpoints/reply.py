@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -49,26 +48,37 @@ class Reply:
 
 
 def parse_reply(body: object, api: Api, sent: bytes, seconds: float) -> Reply:
-    """The answer in a decoded body; ``sent`` is the request, for an estimate of its tokens."""
-    if not isinstance(body, Mapping):
+    """The answer in a body that was decoded from JSON; ``sent`` is the request, for an estimate of its tokens."""
+    if not isinstance(body, dict):
         raise GarbledReplyError("the answer is not a JSON object")
     if body.get("error") and not body.get("choices"):
         raise GarbledReplyError("the answer is an error with the status of a success")
     first = _first_choice(body, api)
     reason = _text(first.get("finish_reason") if api == "openai" else body.get("stop_reason"))
-    found = answers_from(body)
-    text = found[0].text if found else ""
-    refused = reason in REFUSAL_REASONS or _has_refusal(first)
+    text, refused = _output(body, first)
     status: Status = "ok"
-    if refused:
+    if refused or reason in REFUSAL_REASONS:
         status = "refusal"
-    elif names_a_limit([reason]):
+    elif names_a_limit((reason,)):
         status = "truncated"
-    elif not text.strip():
+    elif not text or text.isspace():
         status = "empty"
     input_tokens, output_tokens, estimated = _tokens(body, sent, text)
     served = _text(body.get("model"))
     return Reply(_storable(text), status, reason, served, input_tokens, output_tokens, estimated, seconds)
+
+
+def _output(body: dict[str, Any], first: dict[str, Any]) -> tuple[str, bool]:
+    """The text of an answer, and whether it is a refusal."""
+    message = first.get("message")
+    if isinstance(message, dict):
+        content = message.get("content")
+        if isinstance(content, str) and content:  # by far the most frequent shape
+            return content, False
+        if message.get("refusal") and not content:
+            return str(message["refusal"]), True
+    found = answers_from(body)
+    return (found[0].text if found else ""), False
 
 
 def refused_prompt(detail: str, sent: bytes, seconds: float) -> Reply:
@@ -76,34 +86,31 @@ def refused_prompt(detail: str, sent: bytes, seconds: float) -> Reply:
     return Reply("", "refusal", detail, "", estimate_tokens(sent), 0, tokens_estimated=True, seconds=seconds)
 
 
-def _first_choice(body: Mapping[str, Any], api: Api) -> Mapping[str, Any]:
+def _first_choice(body: dict[str, Any], api: Api) -> dict[str, Any]:
     """Where the answer is, which every answer has."""
     if api == "anthropic":
         if not isinstance(body.get("content"), list):
             raise GarbledReplyError("the answer has no content")
         return body
     choices = body.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise GarbledReplyError("the answer has no choices")
-    if not isinstance(choices[0].get("message"), Mapping):
+    first: dict[str, Any] = choices[0]
+    if not isinstance(first.get("message"), dict):
         raise GarbledReplyError("the answer has no message")
-    first: Mapping[str, Any] = choices[0]
     return first
 
 
-def _has_refusal(choice: Mapping[str, Any]) -> bool:
-    message = choice.get("message")
-    return isinstance(message, Mapping) and bool(message.get("refusal")) and not message.get("content")
-
-
-def _tokens(body: Mapping[str, Any], sent: bytes, text: str) -> tuple[int, int, bool]:
+def _tokens(body: dict[str, Any], sent: bytes, text: str) -> tuple[int, int, bool]:
     """Tokens in and out, and whether one of the two is an estimate."""
     usage = body.get("usage")
-    counts = usage if isinstance(usage, Mapping) else {}
-    given = _count(counts, ("prompt_tokens", "input_tokens"))
-    if given is not None:  # of Anthropic, which counts what its cache saves or reads apart
-        given += sum(_count(counts, (f"cache_{kind}_input_tokens",)) or 0 for kind in ("creation", "read"))
-    made = _count(counts, ("completion_tokens", "output_tokens"))
+    counts = usage if isinstance(usage, dict) else {}
+    given = _count(counts, "prompt_tokens", "input_tokens")
+    made = _count(counts, "completion_tokens", "output_tokens")
+    if (
+        given is not None and "input_tokens" in counts
+    ):  # of Anthropic, which counts apart what its cache stores and reads
+        given += sum(_count(counts, f"cache_{kind}_input_tokens") or 0 for kind in ("creation", "read"))
     return (
         estimate_tokens(sent) if given is None else given,
         estimate_tokens(text) if made is None else made,
@@ -111,11 +118,13 @@ def _tokens(body: Mapping[str, Any], sent: bytes, text: str) -> tuple[int, int, 
     )
 
 
-def _count(counts: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
-    value = next((counts[name] for name in names if counts.get(name) is not None), None)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MAX_TOKEN_COUNT:
-        return None
-    return int(value)
+def _count(counts: dict[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = counts.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and is_number and 0 <= value < MAX_TOKEN_COUNT:
+            return int(value)
+    return None
 
 
 def _text(value: object) -> str:

@@ -14,6 +14,7 @@ from deconfound.endpoints.chat_model import ChatModel
 KEY_VERSION = "deconfound reply 1"
 """Part of every key; another one makes all stored replies unknown."""
 KEY_BYTES = 20
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Request:
 
 def canonical_body(body: Mapping[str, Any]) -> bytes:
     """JSON in which equal bodies are equal bytes."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return ENCODER.encode(body).encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,12 @@ LINES_AT_ONCE = 5_000
 @final
 @dataclass(slots=True)
 class TableBuilder:
-    """Collects rows in columns; the text of a context is stored once, however many outputs it has."""
+    """Collects rows; the text of a context is stored once, however many outputs it has."""
 
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     contexts: list[int] = field(default_factory=list)
-    columns: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in FIELDS})
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def start_context(self, context_id: str, text: str) -> None:
         """The rows that follow belong to this context."""
@@ -67,8 +67,7 @@ class TableBuilder:
 
     def _add(self, row: tuple[Any, ...]) -> None:
         self.contexts.append(len(self.ids) - 1)
-        for column, value in zip(self.columns.values(), row, strict=True):
-            column.append(value)
+        self.rows.append(row)
 
     def table(self) -> pa.Table:
         """The finished table."""
@@ -77,7 +76,8 @@ class TableBuilder:
             "context_id": pa.DictionaryArray.from_arrays(codes, pa.array(self.ids, pa.string())),
             "context": pa.DictionaryArray.from_arrays(codes, pa.array(self.texts, pa.large_string())),
         }
-        arrays = {name: pa.array(self.columns[name], kind) for name, kind in FIELDS.items()}
+        columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(FIELDS)
+        arrays = {name: pa.array(column, kind) for (name, kind), column in zip(FIELDS.items(), columns, strict=True)}
         return pa.table({**names, **arrays}).replace_schema_metadata(ORIGIN)
 
 

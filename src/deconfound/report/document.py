@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import asdict, fields
@@ -15,10 +14,10 @@ from deconfound import __version__
 from deconfound.atomic import write_text
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
-from deconfound.escaping import escape_json
 from deconfound.formatting import to_jsonable
 from deconfound.report.attribution_text import explain_log_weight
 from deconfound.report.decision_text import log_bias_text, routing_text
+from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT_RANGE, Scale
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
@@ -245,11 +244,6 @@ def read_log_bias(stored: dict[str, Any]) -> LogBias:
 def write_json(result: Result, path: Path) -> None:
     """Write the document to a file."""
     write_text(path, dump_json(document(result)))
-
-
-def dump_json(content: object) -> str:
-    """JSON that any parser accepts and any terminal can show: null for NaN and infinity, a newline at the end."""
-    return escape_json(json.dumps(to_jsonable(content), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:

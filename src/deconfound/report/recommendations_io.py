@@ -27,7 +27,7 @@ from deconfound.formatting import (
     wrap,
 )
 from deconfound.report.decision_text import SMALL_DIFFERENCES
-from deconfound.report.document import dump_json
+from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT, Scale
 
 FORMATS = (".csv", ".json", ".jsonl", ".parquet")
