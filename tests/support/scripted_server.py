@@ -38,7 +38,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server does. ``cut_after`` closes the connection after so many bytes of the body."""
+    """What the server does. ``cut_after`` closes the connection after so many bytes; an empty header is left out."""
 
     body: bytes = b""
     status: int = 200
@@ -99,11 +99,14 @@ class ScriptedServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection."""
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while await self._one(reader, writer):
-                pass
-        with suppress(OSError):
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                while await self._one(reader, writer):
+                    pass
+        finally:
             writer.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -130,7 +133,7 @@ class ScriptedServer:
         if answer.drop:
             return False
         headers = {"Content-Type": "application/json", "Content-Length": str(len(answer.body)), **answer.headers}
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if value)
         writer.write(f"HTTP/1.1 {answer.status} Scripted\r\n{head}\r\n".encode("latin-1"))
         if answer.trickle:
             for at in range(0, len(answer.body), CHUNK):
@@ -168,6 +171,7 @@ def scripted_server(script: Script = echo) -> Iterator[ScriptedServer]:
         for task in tasks:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(asyncio.sleep(0))
         loop.close()
 
     thread = threading.Thread(target=run, daemon=True)

@@ -110,7 +110,9 @@ def error_detail(body: str) -> tuple[str, str]:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
         value = None
-    error = value.get("error", value) if isinstance(value, Mapping) else None
+    error = value if isinstance(value, Mapping) else None
+    while isinstance(error, Mapping) and error.get("error"):
+        error = error["error"]
     if isinstance(error, Mapping):
         code = str(error.get("code") or error.get("type") or "")
         words = str(error.get("message") or error.get("detail") or code)

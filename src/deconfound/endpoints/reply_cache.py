@@ -108,13 +108,15 @@ class ReplyCache:
         with locked_file(lock, activity, subject=subject):
             yield
 
-    def _rows(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, columns: str, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
         with _explained(self.path):
             for at in range(0, len(keys), LOOKUP_KEYS):
                 part = keys[at : at + LOOKUP_KEYS]
                 marks = ", ".join("?" * len(part))
                 statement = f"SELECT {columns} FROM replies WHERE key IN ({marks})"  # noqa: S608  (only question marks)
-                yield from self._database.execute(statement, part)
+                rows += self._database.execute(statement, part).fetchall()
+        return rows
 
     def _reply(self, row: tuple[Any, ...]) -> Reply:
         text, status, reason, served, given, made, estimated, seconds = row

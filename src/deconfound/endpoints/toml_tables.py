@@ -110,7 +110,19 @@ class TableReader:
         return value
 
     def number(self, name: str, low: float, high: float) -> float | None:
-        """A finite number within bounds."""
+        """A finite number within bounds; 1 and 1.0 are the same."""
+        value = self._number(name, low, high)
+        return None if value is None else float(value)
+
+    def whole_number(self, name: str, low: int, high: int) -> int | None:
+        """A whole number within bounds."""
+        value = self._number(name, low, high)
+        if value is None or isinstance(value, int):
+            return value
+        self.problem(f"{name} {value:g} is not a whole number", "Correct it.")
+        return None
+
+    def _number(self, name: str, low: float, high: float) -> float | None:
         value = self._take(name)
         if value is None:
             return None
@@ -121,14 +133,6 @@ class TableReader:
             self.problem(f"{name} {value:g} is outside {low:g} to {high:g}", "Correct it.")
             return None
         return value
-
-    def whole_number(self, name: str, low: int, high: int) -> int | None:
-        """A whole number within bounds."""
-        value = self.number(name, low, high)
-        if value is None or isinstance(value, int):
-            return value
-        self.problem(f"{name} {value:g} is not a whole number", "Correct it.")
-        return None
 
     def choice(self, name: str, names: tuple[str, ...]) -> str | None:
         """One of several words."""
