@@ -29,7 +29,7 @@ COMMAND = ["replay", "--contexts", "contexts.jsonl", "--models", "models.toml", 
 
 def faulty(exchange: Exchange) -> Answer:
     """One attempt in ten fails, in one of six ways; which, depends on the request and the attempt."""
-    chance = random.Random(f"{exchange.body}{exchange.number}")
+    chance = random.Random(f"{exchange.body}{exchange.number}")  # noqa: S311
     good = Answer(echo(exchange).body, delay=chance.uniform(0.002, 0.02))
     faults = [
         error(500),
@@ -78,7 +78,7 @@ def test_every_cell_once_and_every_answer_paid_once(tmp_path):
     """
     work = tmp_path / "work"
     work.mkdir()
-    moments, log = random.Random(11), tmp_path / "log"
+    moments, log = random.Random(11), tmp_path / "log"  # noqa: S311
     with scripted_server(faulty) as server:
         write_contexts(work, [f"Where is parcel {at}? {{context}}" for at in range(CONTEXTS)])
         models = [model("a", "seed = 1"), model("b", "seed = 1", 'prompt = "<{context}>"')]
@@ -99,8 +99,10 @@ def test_every_cell_once_and_every_answer_paid_once(tmp_path):
             answered = {key for key, body in keys.items() if server.answered[body]}
             assert len(answered - now) <= lost + 2 * CONCURRENCY
             lost, hits, before = len(answered - now), hits + (now > before), now
-        finished = start(work, log)
-        assert finished.wait() == 0, log.read_text()
+        codes = [start(work, log).wait()]
+        while codes[-1] == 4 and len(codes) < 5:  # some calls met a fault in every attempt
+            codes.append(start(work, log).wait())
+        assert codes[-1] == 0, log.read_text()
     assert hits >= KILLS // 2, "the kills came too early to mean anything"
     extra = server.answered.total() - CALLS
     sys.stdout.write(f"{KILLS} kills, {hits} with new answers, {extra} answers of {CALLS} had to be asked for again\n")

@@ -169,6 +169,13 @@ def test_a_garbled_answer_is_tried_once_more_as_it_may_have_been_paid(tmp_path, 
     assert ask_one(first(answer), tmp_path)[2] is not None
 
 
+def test_other_failures_do_not_use_up_the_second_try_of_a_garbled_answer(tmp_path):
+    garbled = Answer(b"{not json")
+    server, _, reply = ask_one(first(error(500), garbled, error(500)), tmp_path, attempts=6)
+    assert reply is not None
+    assert len(server.requests) == 4
+
+
 def test_json_with_another_content_type_is_an_answer(tmp_path):
     answer = Answer(completion("yes").body, headers={"Content-Type": "text/plain"})
     assert ask_one(lambda _: answer, tmp_path)[2].text == "yes"

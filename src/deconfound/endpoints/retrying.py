@@ -16,7 +16,7 @@ from deconfound.endpoints.request import Request
 
 FIRST_WAIT = 0.5
 MAX_WAIT = 60.0
-ATTEMPTS_IF_ONCE = 2
+MAX_RETRIES_IF_DOUBTFUL = 1  # after an answer that cannot be read, which may have been paid for
 
 
 @final
@@ -39,7 +39,7 @@ def backoff(attempt: int, jitter: float) -> float:
 async def call_until_done(request: Request, caller: Caller, gate: Gate, clock: Clock) -> Reply | Failure:
     """The reply, or the last failure with the number of attempts in its detail."""
     endpoint = request.chat.endpoint
-    deadline, attempt = clock.now() + endpoint.patience, 0
+    deadline, attempt, doubtful = clock.now() + endpoint.patience, 0, 0
     while True:
         pause = gate.opens - clock.now()
         if pause > 0:
@@ -49,8 +49,8 @@ async def call_until_done(request: Request, caller: Caller, gate: Gate, clock: C
         result = await caller.call(request)
         if isinstance(result, Reply):
             return result
-        limit = {"never": 1, "once": ATTEMPTS_IF_ONCE, "yes": endpoint.attempts}[result.retry]
-        if attempt >= min(limit, endpoint.attempts):
+        doubtful += result.retry == "once"
+        if result.retry == "never" or doubtful > MAX_RETRIES_IF_DOUBTFUL or attempt >= endpoint.attempts:
             return _after(result, attempt)
         wait = backoff(attempt, clock.jitter())
         if result.wait is not None:
