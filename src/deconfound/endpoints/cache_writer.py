@@ -1,12 +1,16 @@
-"""Stores replies while others arrive: one thread writes all that came in during its last write, in one step."""
+"""Stores replies while others arrive: one thread writes all that came in since its last write, in one step."""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import final
 
 from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
+
+PAUSE_SECONDS = 0.01
+"""Between two writes. Threads of Python disturb each other, so many small writes would slow down the calls."""
 
 
 @final
@@ -15,10 +19,10 @@ class CacheWriter:
 
     def __init__(self, cache: ReplyCache) -> None:
         self._cache = cache
-        self._waiting: list[tuple[bytes, Reply]] = []
-        self._unsaved = 0
-        self._changed = threading.Condition()
-        self._is_closing = False
+        self._waiting: deque[tuple[bytes, Reply]] = deque()
+        self._writing = 0
+        self._has_work = threading.Event()
+        self._closing = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write_all, name="deconfound cache", daemon=True)
         self._thread.start()
@@ -28,22 +32,20 @@ class CacheWriter:
         """Replies that are not in the file yet; an error of the file is raised."""
         if self._error is not None:
             raise self._error
-        return self._unsaved
+        return len(self._waiting) + self._writing
 
     def put(self, key: bytes, reply: Reply) -> None:
-        """Store a reply soon."""
-        with self._changed:
-            if self._error is not None:
-                raise self._error
-            self._waiting.append((key, reply))
-            self._unsaved += 1
-            self._changed.notify()
+        """Store a reply soon; to be called by one thread only."""
+        if self._error is not None:
+            raise self._error
+        self._waiting.append((key, reply))
+        if not self._has_work.is_set():
+            self._has_work.set()
 
     def close(self) -> None:
         """Wait until everything is in the file; an error of the file is raised."""
-        with self._changed:
-            self._is_closing = True
-            self._changed.notify()
+        self._closing.set()
+        self._has_work.set()
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -51,18 +53,17 @@ class CacheWriter:
     def _write_all(self) -> None:
         try:
             with self._cache.another() as cache:
-                while replies := self._take():
-                    cache.put(replies)
-                    with self._changed:
-                        self._unsaved -= len(replies)
+                while True:
+                    self._has_work.wait()
+                    closing = self._closing.is_set()
+                    self._has_work.clear()
+                    self._writing = len(self._waiting)
+                    taken = [self._waiting.popleft() for _ in range(self._writing)]  # more may come meanwhile
+                    if taken:
+                        cache.put(taken)
+                    self._writing = 0
+                    if closing and not self._waiting:
+                        return
+                    self._closing.wait(PAUSE_SECONDS)
         except BaseException as error:
-            with self._changed:
-                self._error = error
-
-    def _take(self) -> list[tuple[bytes, Reply]]:
-        """All that waits; nothing when the writer is closed."""
-        with self._changed:
-            while not self._waiting and not self._is_closing:
-                self._changed.wait()
-            taken, self._waiting = self._waiting, []
-            return taken
+            self._error = error

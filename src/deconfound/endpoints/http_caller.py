@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, final
 
 from deconfound.endpoints.clock import Clock
-from deconfound.endpoints.endpoint import Endpoint
+from deconfound.endpoints.deadlines import Deadline, Deadlines
+from deconfound.endpoints.endpoint import Endpoint, Timeouts
 from deconfound.endpoints.failure import Failure, cut, error_detail, from_status, is_filtered
 from deconfound.endpoints.redaction import Redaction
 from deconfound.endpoints.reply import GarbledReplyError, Reply, parse_reply, refused_prompt
@@ -45,11 +46,12 @@ def require_client() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """What all calls of an endpoint share."""
+    """What all calls of an endpoint share. Only connecting has a timer of the library; see ``deadlines``."""
 
     url: URL
     headers: dict[str, str]
     timeout: aiohttp.ClientTimeout
+    limits: Timeouts
 
 
 class TooLargeError(Exception):
@@ -76,14 +78,13 @@ class HttpCaller:
                     **dict(endpoint.sent_headers),
                     **endpoint.key_headers(),
                 },
-                aiohttp.ClientTimeout(
-                    total=endpoint.timeouts.total,
-                    sock_connect=endpoint.timeouts.connect,
-                    sock_read=min(endpoint.timeouts.read, endpoint.timeouts.total),
-                ),
+                aiohttp.ClientTimeout(total=None, sock_connect=endpoint.timeouts.connect),
+                endpoint.timeouts,
             )
             for endpoint in endpoints
         }
+        limits = [min(route.limits.read, route.limits.total) for route in self._routes.values()]
+        self._deadlines = Deadlines(min(limits, default=1.0))
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -92,12 +93,14 @@ class HttpCaller:
             connector=self._aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
             cookie_jar=self._aiohttp.DummyCookieJar(),
         )
+        self._deadlines.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close all connections."""
+        self._deadlines.stop()
         if self._session is not None:
             await self._session.close()
 
@@ -115,16 +118,18 @@ class HttpCaller:
             raise RuntimeError("the session is not open")
         route = self._routes[request.chat.endpoint]
         start = perf_counter()
-        async with self._session.post(
-            route.url, data=request.body, headers=route.headers, timeout=route.timeout, allow_redirects=False
-        ) as response:
-            if response.status == OK:
-                data = await _read(response, MAX_REPLY_BYTES)
-                return self._reply(data, request, perf_counter() - start)
-            text = self._text(await _read_start(response, MAX_ERROR_BYTES))
-            if is_filtered(response.status, text):
-                return refused_prompt("content_filter", request.body, perf_counter() - start)
-            return from_status(response.status, response.headers, text, self._clock.date())
+        with self._deadlines.limit(route.limits) as deadline:
+            async with self._session.post(
+                route.url, data=request.body, headers=route.headers, timeout=route.timeout, allow_redirects=False
+            ) as response:
+                deadline.progress()
+                if response.status == OK:
+                    data = await _read(response, MAX_REPLY_BYTES, deadline)
+                    return self._reply(data, request, perf_counter() - start)
+                text = self._text(await _read_start(response, MAX_ERROR_BYTES, deadline))
+                if is_filtered(response.status, text):
+                    return refused_prompt("content_filter", request.body, perf_counter() - start)
+                return from_status(response.status, response.headers, text, self._clock.date())
 
     def _reply(self, data: bytes, request: Request, seconds: float) -> Reply | Failure:
         text = self._text(data)
@@ -161,7 +166,7 @@ class HttpCaller:
         return Failure(cause, detail, "never" if is_certificate else "yes", refuses_all=is_certificate)
 
 
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+async def _read(response: aiohttp.ClientResponse, limit: int, deadline: Deadline) -> bytes:
     """The whole body; one that is too large ends the connection."""
     if (response.content_length or 0) > limit:
         response.close()
@@ -171,6 +176,7 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
         return first
     parts, size = [first], len(first)
     while part := await response.content.readany():
+        deadline.progress()
         parts.append(part)
         size += len(part)
         if size > limit:
@@ -179,10 +185,11 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
     return b"".join(parts)
 
 
-async def _read_start(response: aiohttp.ClientResponse, limit: int) -> bytes:
+async def _read_start(response: aiohttp.ClientResponse, limit: int, deadline: Deadline) -> bytes:
     """The beginning of a body; the rest, if there is more, is not read."""
     parts, size = [], 0
     while size < limit and (part := await response.content.readany()):
+        deadline.progress()
         parts.append(part)
         size += len(part)
     if size >= limit:

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, final
@@ -26,7 +27,9 @@ SCAN_FACTOR = 4  # reading one key among all takes a fraction of the time of loo
 BUSY_SECONDS = 30.0
 COLUMNS = "text, status, finish_reason, served_model, input_tokens, output_tokens, tokens_estimated, seconds"
 CREATE = f"CREATE TABLE replies (key BLOB NOT NULL PRIMARY KEY, {COLUMNS}, stored REAL NOT NULL)"
-INSERT = f"INSERT OR IGNORE INTO replies (key, {COLUMNS}, stored) VALUES (?{', ?' * 9})"  # noqa: S608  (only names and question marks)
+INSERT = f"INSERT OR IGNORE INTO replies (key, {COLUMNS}, stored) VALUES "  # noqa: S608  (only names)
+ROW = f"(?{', ?' * 9})"
+ROWS_AT_ONCE = 100  # in one statement: each one makes other threads wait for this one, and this one for them
 ROW_TYPES = (str, str, str, str, int, int, int, float)
 ANOTHER = "Choose another file with --cache, or move this one away."
 
@@ -83,7 +86,7 @@ class ReplyCache:
 
     def put(self, replies: Sequence[tuple[bytes, Reply]]) -> None:
         """Store replies in one step; of two with one key the first stays."""
-        rows = [
+        values = [
             (
                 *(key, one.text, one.status, one.finish_reason, one.served_model),
                 *(one.input_tokens, one.output_tokens, int(one.tokens_estimated), one.seconds, time.time()),
@@ -93,7 +96,10 @@ class ReplyCache:
         with _explained(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
-                self._database.executemany(INSERT, rows)
+                for at in range(0, len(values), ROWS_AT_ONCE):
+                    part = values[at : at + ROWS_AT_ONCE]
+                    statement = INSERT + ", ".join([ROW] * len(part))
+                    self._database.execute(statement, tuple(chain.from_iterable(part)))
                 self._database.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
