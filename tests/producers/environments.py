@@ -26,17 +26,22 @@ class NotInstalledError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """Pinned packages of pip and, with Node from pip, of npm; ``variables`` are set where its scripts run."""
+    """Pinned packages of pip and, with Node from pip, of npm; ``variables`` are set where its scripts run.
+
+    ``bare_requirements`` are installed without what they depend on.
+    """
 
     name: str
     requirements: tuple[str, ...]
     node_packages: tuple[str, ...] = ()
+    bare_requirements: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def folder_name(self) -> str:
         """Different for other packages and for another Python."""
-        content = repr((self.requirements, self.node_packages, sys.version_info[:2]))
+        bare = (self.bare_requirements,) if self.bare_requirements else ()
+        content = repr((self.requirements, self.node_packages, *bare, sys.version_info[:2]))
         return f"{self.name}-{hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
 
 
@@ -90,10 +95,10 @@ def install(producer: Producer, folder: Path) -> Environment:
 def _make(producer: Producer, place: Path) -> None:
     environment = Environment(place, {})
     _step([sys.executable, "-m", "venv", str(place)], environment)
-    _step(
-        [str(environment.python), "-m", "pip", "install", "--quiet", "--retries", "2", *producer.requirements],
-        environment,
-    )
+    pip = [str(environment.python), "-m", "pip", "install", "--quiet", "--retries", "2"]
+    _step([*pip, *producer.requirements], environment)
+    if producer.bare_requirements:
+        _step([*pip, "--no-deps", *producer.bare_requirements], environment)
     if producer.node_packages:
         packages = place / "node"
         packages.mkdir()

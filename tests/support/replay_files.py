@@ -24,7 +24,7 @@ url = "{url}"
 """
 MODEL = """[models.{name}]
 endpoint = "local"
-model = "small-1"
+model = "{at}"
 {more}
 """
 
@@ -58,9 +58,9 @@ def write_settings(folder: Path, url: str, *models: str, endpoint: str = "", nam
     return path
 
 
-def model(name: str, *settings: str) -> str:
-    """The table of a model at the local endpoint."""
-    return MODEL.format(name=name, more="\n".join(settings))
+def model(name: str, *settings: str, at: str = "small-1") -> str:
+    """The table of a model at the local endpoint, where it is called ``at``."""
+    return MODEL.format(name=name, at=at, more="\n".join(settings))
 
 
 def write_contexts(folder: Path, texts: Iterable[str], name: str = "contexts.jsonl") -> Path:
