@@ -69,7 +69,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group dev pyproject.toml requirements-build.in --output-file requirements-dev.txt
 	uv pip compile --universal --python-version 3.11 --resolution lowest-direct --generate-hashes --no-annotate --no-header \
-		--extra plots --extra yaml pyproject.toml requirements-lowest.in requirements-build.in --output-file requirements-lowest.txt
+		--extra plots --extra run --extra yaml pyproject.toml requirements-lowest.in requirements-build.in --output-file requirements-lowest.txt
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
