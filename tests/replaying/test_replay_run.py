@@ -65,7 +65,7 @@ def test_exact_messages_are_replayed_and_the_settings_system_prompt_wins(tmp_pat
     assert [{"role": "system", "content": "Be brief."}, *talk[1:]] in sent
     text = found.table["context"][0].as_py()
     assert [{"role": "user", "content": f"Sum up: {text} / {text}"}] in sent
-    assert found.plan.text_models == ("c",)
+    assert (found.plan.message_models, found.plan.text_models) == (("a", "b"), ("c",))
 
 
 def test_messages_that_cannot_be_sent_are_refused_before_the_first_call(tmp_path):

@@ -232,16 +232,18 @@ def _plan(arguments: argparse.Namespace) -> ReplayPlan:
 
 
 def _report_plan(plan: ReplayPlan, arguments: argparse.Namespace) -> None:
-    """Say how the contexts were read."""
+    """Say how the contexts were read, and which models get messages as they are."""
     from deconfound.findings import Notice
+    from deconfound.formatting import join_names
 
     if arguments.quiet:
         return
-    notices = (finding.details for finding in plan.findings)
+    notices = (finding.details for finding in plan.findings if finding.check != "messages")
     lines = [details.message for details in notices if isinstance(details, Notice)]
+    if plan.message_models:
+        lines.append(f"Contexts are messages, which go to {join_names(plan.message_models)} as they are.")
     if plan.text_models:
-        names = ", ".join(plan.text_models)
-        lines.append(f"Contexts are messages. Models with a prompt get them as one text: {names}.")
+        lines.append(f"Contexts are messages, which go into the prompt of {join_names(plan.text_models)} as one text.")
     write_message("".join(f"{escape_line(line)}\n" for line in lines))
 
 

@@ -134,7 +134,7 @@ class _Run:
 
     async def _work(self, requests: Iterator[Request], caller: Caller, gate: Gate) -> None:
         """One call at a time, until nobody has another request; many of these share the requests of an endpoint."""
-        models, clock, bound = self.outcome.models, self.options.clock, 2 * self.options.concurrency
+        models, clock, bound = self.outcome.models, self.options.clock, len(self._tasks)
         for request in requests:
             meter = models.get(request.chat.name)
             if meter is None:

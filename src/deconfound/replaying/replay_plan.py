@@ -105,10 +105,18 @@ class ReplayPlan:
         return len(self.contexts.rows) * sum(model.draws(self.draws) for model in self.models.models)
 
     @property
+    def message_models(self) -> tuple[str, ...]:
+        """Models without a prompt, which get the messages of contexts as they are; none if contexts are texts."""
+        return tuple(model.name for model in self.models.asked if self._has_messages and model.prompt is None)
+
+    @property
     def text_models(self) -> tuple[str, ...]:
-        """Models with a prompt, which get the messages of contexts as one text."""
-        has_messages = any(row.messages is not None for row in self.contexts.rows)
-        return tuple(model.name for model in self.models.asked if has_messages and model.prompt is not None)
+        """Models with a prompt, which get the messages of contexts as one text; none if contexts are texts."""
+        return tuple(model.name for model in self.models.asked if self._has_messages and model.prompt is not None)
+
+    @property
+    def _has_messages(self) -> bool:
+        return any(row.messages is not None for row in self.contexts.rows)
 
     def estimate(self, cache: ReplyCache | None = None) -> tuple[ModelEstimate, ...]:
         """Calls, tokens and cost of what is missing, for each model that is asked."""
