@@ -224,7 +224,7 @@ MISBEHAVIOURS = {
     "redirect": lambda _: Answer(status=307, headers={"Location": f"http://127.0.0.1:9/?key={KEY}"}),
     "not json": lambda one: Answer(f"<b>{one.headers['authorization']}</b>".encode()),
     "no choices": lambda _: Answer(json.dumps({"choices": [], "error": {"message": KEY}}).encode()),
-    "escaped": lambda _: Answer(completion("x").body.replace(b"x", b"\\u0073" + KEY[1:].encode(), 1)),
+    "escaped": lambda _: Answer(completion("HERE").body.replace(b"HERE", b"\\u0073" + KEY[1:].encode())),
     "retry": lambda _: error(429, KEY, KEY, Retry_After=KEY),
     "cut": lambda _: Answer(completion(KEY).body, cut_after=200),
     "drop": lambda _: Answer(drop=True),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from email.utils import formatdate
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,7 +13,9 @@ import pytest
 
 from deconfound.endpoints import http_caller
 from deconfound.endpoints.endpoint import Timeouts
-from tests.support.replay_files import FakeClock, ask, chat
+from deconfound.endpoints.failure import Failure
+from deconfound.endpoints.retrying import Gate, call_until_done
+from tests.support.replay_files import FakeClock, ask, chat, requests
 from tests.support.scripted_server import Answer, Exchange, completion, echo, error, scripted_server
 
 TEXT = "Where is my parcel?"
@@ -98,13 +102,33 @@ def test_a_wait_beyond_patience_gives_the_model_up(tmp_path):
     assert "86,400 s" in str(outcome.stopped["cedar"])
 
 
-def test_all_calls_of_an_endpoint_wait_when_one_is_asked_to(tmp_path):
+class Scripted:
+    """A caller without a network: these results one after the other, with the time of each call."""
+
+    def __init__(self, clock, *results):
+        self.clock, self.results, self.times = clock, list(results), []
+
+    async def call(self, _request):
+        self.times.append(self.clock.now())
+        return self.results.pop(0)
+
+
+def test_all_calls_of_an_endpoint_wait_when_one_is_asked_to():
     """The other calls would only use up their attempts."""
-    clock = FakeClock()
-    with scripted_server(first(error(429, Retry_After="20"))) as server:
-        outcome, _ = ask(chat(server.url, attempts=2), ["a", "b", "c"], tmp_path, clock=clock, concurrency=1)
-    assert outcome.replies == 3
-    assert clock.slept.count(20.0) >= 3
+    clock, gate = FakeClock(), Gate()
+    (request,) = requests(chat("http://127.0.0.1:9/v1", attempts=1), ["a"])
+    (patient,) = requests(chat("http://127.0.0.1:9/v1", attempts=2), ["b"])
+    asked_to_wait = Failure("busy", retry="yes", wait=20.0)
+    caller = Scripted(clock, asked_to_wait, asked_to_wait, Failure("no"))
+    asyncio.run(call_until_done(patient, caller, gate, clock))
+    assert caller.times == [1000.0, 1020.0]
+    gate.close(1030.0)
+    asyncio.run(call_until_done(request, caller, gate, clock))
+    assert caller.times[-1] == 1030.0
+    assert Gate().opens == 0
+    clock, gate = FakeClock(), Gate()
+    asyncio.run(call_until_done(patient, Scripted(clock, asked_to_wait, asked_to_wait), gate, clock))
+    assert gate.opens == 1020.0
 
 
 def test_no_credit_is_not_tried_again_though_it_is_a_429(tmp_path):
@@ -135,6 +159,16 @@ def test_a_connection_that_fails_is_tried_again_in_bounded_time(tmp_path, answer
     assert reply is not None
     _, outcome, _ = ask_one(lambda _: answer, tmp_path, timeouts=SHORT, attempts=1)
     assert [one.cause for one in outcome.failures] == [cause]
+
+
+def test_a_server_that_falls_silent_is_left_before_the_total_time(tmp_path):
+    begin = time.monotonic()
+    _, outcome, _ = ask_one(lambda _: Answer(hang=True), tmp_path, timeouts=Timeouts(1.0, 0.15, 60.0), attempts=1)
+    assert outcome.failures[0].cause == "no answer in time"
+    silent = Answer(b"{", headers={"Content-Length": "100"})
+    _, outcome, _ = ask_one(lambda _: silent, tmp_path, timeouts=Timeouts(1.0, 0.15, 60.0), attempts=1)
+    assert outcome.failures[0].cause == "no answer in time"
+    assert time.monotonic() - begin < 30
 
 
 def test_nobody_listens(tmp_path):
@@ -185,6 +219,9 @@ def test_a_huge_body_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(http_caller, "MAX_REPLY_BYTES", 1_000_000)
     huge = Answer(completion("x" * 2_000_000).body)
     _, outcome, _ = ask_one(lambda _: huge, tmp_path)
+    assert outcome.failures[0].cause == "the answer has more than 1 MB"
+    announced = Answer(b"{", headers={"Content-Length": "99999999"})  # the rest never comes
+    _, outcome, _ = ask_one(lambda _: announced, tmp_path)
     assert outcome.failures[0].cause == "the answer has more than 1 MB"
     unannounced = Answer(huge.body, headers={"Content-Length": "", "Connection": "close"}, cut_after=len(huge.body))
     _, outcome, _ = ask_one(lambda _: unannounced, tmp_path)

@@ -200,6 +200,17 @@ def test_the_writer_stores_everything_before_it_closes(tmp_path):
         assert len(cache) == 500
 
 
+def test_the_writer_stores_what_comes_later_too(tmp_path):
+    with ReplyCache(tmp_path / "c") as cache:
+        writer = CacheWriter(cache)
+        for key in keys(5):
+            writer.put(key, REPLY)
+            time.sleep(0.03)
+        assert len(cache) >= 3  # not only when it closes
+        writer.close()
+        assert len(cache) == 5
+
+
 class FullDisk:
     """A cache whose file cannot grow."""
 

@@ -141,6 +141,13 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(tmp_path, endpoint, set
     assert KEY[3:] not in text
 
 
+def test_a_variable_has_a_name_in_capitals(tmp_path):
+    """What is written there may be the key itself, so it is not repeated."""
+    (found,) = problems_of(tmp_path, model("a"), endpoint='key_env = "hunter2secret"')[:1]
+    assert "key_env is not the name of an environment variable" in found
+    assert "hunter2secret" not in found
+
+
 def test_a_table_that_stands_twice_is_an_error_with_its_line(tmp_path):
     text = "\n".join(problems_of(tmp_path, model("a"), model("a")))
     assert "a name is given twice (at line" in text
