@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
@@ -160,6 +161,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     code = f"""
 from pathlib import Path
 from deconfound.endpoints.reply_cache import ReplyCache
+import threading
 import time
 with ReplyCache(Path({str(tmp_path / "c")!r})) as cache, cache.locked("replay"):
     print("locked", flush=True)
@@ -238,3 +240,35 @@ def test_a_full_disk_is_reported_and_what_was_stored_stays(tmp_path):
         writer.close()
     with ReplyCache(tmp_path / "c") as cache:
         assert cache.known(keys(10)) == set(keys(10))
+
+
+class NoFile:
+    """A cache that forgets: only the thread matters."""
+
+    def another(self):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def put(self, replies):
+        pass
+
+
+def test_a_writer_can_always_be_closed():
+    """Between the last reply and the end there was a moment in which the thread would have waited for ever."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(1_000):
+            writer = CacheWriter(NoFile())
+            writer.put(b"", REPLY)
+            closing = threading.Thread(target=writer.close, daemon=True)
+            closing.start()
+            closing.join(timeout=20)
+            assert not closing.is_alive()
+    finally:
+        sys.setswitchinterval(interval)

@@ -55,8 +55,8 @@ class CacheWriter:
             with self._cache.another() as cache:
                 while True:
                     self._has_work.wait()
-                    closing = self._closing.is_set()
                     self._has_work.clear()
+                    closing = self._closing.is_set()  # after the line above, or the last wake-up could be lost
                     self._writing = len(self._waiting)
                     taken = [self._waiting.popleft() for _ in range(self._writing)]  # more may come meanwhile
                     if taken:

@@ -66,11 +66,14 @@ class Deadlines:
         self._running.add(deadline)
         try:
             yield deadline
-        except asyncio.CancelledError:
+        except BaseException as error:
             # A cancellation by somebody else goes on; the one by this deadline has done what it was for.
             if deadline.is_over and task is not None and task.uncancel() == 0:
-                raise TimeoutError from None
+                raise TimeoutError from error
             raise
+        else:
+            if deadline.is_over and task is not None:  # the last step ended before the cancellation arrived
+                task.uncancel()
         finally:
             self._running.discard(deadline)
 
