@@ -9,7 +9,7 @@ from typing import final
 from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
 
-PAUSE_SECONDS = 0.01
+PAUSE_SECONDS = 0.003
 """Between two writes. Threads of Python disturb each other, so many small writes would slow down the calls."""
 
 

@@ -24,7 +24,8 @@ from deconfound.errors import UsageError
 CONCURRENCY = 8
 MAX_CONCURRENCY = 4096
 WATCH_SECONDS = 0.2
-DRAIN_SECONDS = 0.005
+DRAIN_SECONDS = 0.002
+UNSAVED_PER_CALL = 4  # replies that may wait for a slow disk, times the calls at once; a kill loses them
 
 Watch = Callable[[RunOutcome], None]
 """Called a few times per second, in the thread of the caller, with what is done so far."""
@@ -134,7 +135,7 @@ class _Run:
 
     async def _work(self, requests: Iterator[Request], caller: Caller, gate: Gate) -> None:
         """One call at a time, until nobody has another request; many of these share the requests of an endpoint."""
-        models, clock, bound = self.outcome.models, self.options.clock, len(self._tasks)
+        models, clock, bound = self.outcome.models, self.options.clock, UNSAVED_PER_CALL * len(self._tasks)
         for request in requests:
             meter = models.get(request.chat.name)
             if meter is None:
