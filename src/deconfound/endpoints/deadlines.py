@@ -6,11 +6,9 @@ A timer of its own for every call, and again for every part of its answer, would
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from time import monotonic
-from typing import final
+from types import TracebackType
+from typing import Self, final
 
 from deconfound.endpoints.endpoint import Timeouts
 
@@ -19,25 +17,39 @@ CHECKS_PER_LIMIT = 8
 
 
 @final
-@dataclass(slots=True, eq=False)
 class Deadline:
-    """The limits of one call; ``progress`` is to be called whenever something of its answer has arrived."""
+    """The limits of one call, to be used in ``with``: beyond them the block ends with a ``TimeoutError``."""
 
-    task: asyncio.Task[object] | None
-    ends: float
-    patience: float
-    last: float
-    is_over: bool = False
+    __slots__ = ("_ends", "_is_over", "_last", "_patience", "_running", "_task")
+
+    def __init__(self, timeouts: Timeouts, running: set[Deadline]) -> None:
+        self._last = monotonic()
+        self._ends, self._patience = self._last + timeouts.total, timeouts.read
+        self._task, self._running, self._is_over = asyncio.current_task(), running, False
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._running.add(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """A cancellation by somebody else goes on; the one by this deadline has done what it was for."""
+        self._running.discard(self)
+        if self._is_over and self._task is not None and self._task.uncancel() == 0 and error is not None:
+            raise TimeoutError from error
 
     def progress(self) -> None:
-        """Something has arrived."""
-        self.last = monotonic()
+        """Something of the answer has arrived."""
+        self._last = monotonic()
 
     def check(self, now: float) -> None:
         """Cancel the call if it has taken too long, as a whole or since something arrived."""
-        if not self.is_over and self.task is not None and (now > self.ends or now > self.last + self.patience):
-            self.is_over = True
-            self.task.cancel()
+        late = now > self._ends or now > self._last + self._patience
+        if late and not self._is_over and self._task is not None:
+            self._is_over = True
+            self._task.cancel()
 
 
 @final
@@ -58,24 +70,9 @@ class Deadlines:
         if self._task is not None:
             self._task.cancel()
 
-    @contextmanager
-    def limit(self, timeouts: Timeouts) -> Iterator[Deadline]:
-        """Run the block within the limits; beyond them it ends with a ``TimeoutError``."""
-        now, task = monotonic(), asyncio.current_task()
-        deadline = Deadline(task, now + timeouts.total, timeouts.read, now)
-        self._running.add(deadline)
-        try:
-            yield deadline
-        except BaseException as error:
-            # A cancellation by somebody else goes on; the one by this deadline has done what it was for.
-            if deadline.is_over and task is not None and task.uncancel() == 0:
-                raise TimeoutError from error
-            raise
-        else:
-            if deadline.is_over and task is not None:  # the last step ended before the cancellation arrived
-                task.uncancel()
-        finally:
-            self._running.discard(deadline)
+    def limit(self, timeouts: Timeouts) -> Deadline:
+        """The limits of a call of the running task."""
+        return Deadline(timeouts, self._running)
 
     async def _look(self) -> None:
         while True:

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 MAX_REPLY_BYTES = 16_000_000
 MAX_ERROR_BYTES = 20_000
 OK = 200
-USER_AGENT = "deconfound"
+HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",
+    "User-Agent": "deconfound",
+}
 
 
 class Caller(Protocol):
@@ -70,14 +75,7 @@ class HttpCaller:
         self._routes = {
             endpoint: _Route(
                 URL(endpoint.call_url, encoded=True),
-                {
-                    "Content-Type": "application/json",
-                    "Accept": "application/json",
-                    "Accept-Encoding": "identity",
-                    "User-Agent": USER_AGENT,
-                    **dict(endpoint.sent_headers),
-                    **endpoint.key_headers(),
-                },
+                {**dict(endpoint.sent_headers), **endpoint.key_headers()},
                 aiohttp.ClientTimeout(total=None, sock_connect=endpoint.timeouts.connect),
                 endpoint.timeouts,
             )
@@ -92,6 +90,7 @@ class HttpCaller:
         self._session = self._aiohttp.ClientSession(
             connector=self._aiohttp.TCPConnector(limit=0, ttl_dns_cache=60),
             cookie_jar=self._aiohttp.DummyCookieJar(),
+            headers=HEADERS,
         )
         self._deadlines.start()
         return self
