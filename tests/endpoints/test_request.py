@@ -77,6 +77,21 @@ def test_the_body_is_sent_as_it_was_hashed():
     assert body == {"model": "m", "temperature": 0.5, "messages": TALK}
 
 
+@pytest.mark.parametrize(
+    "text", ["", "plain", 'quotes " and \\ and \n', "Zoë 日本 😀", "{context}", "\0text\0", "\ud800"]
+)
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"seed": 5}, {"system": "Be brief."}, {"system": "\0text\0"}, {"model": 'odd "name"'}],
+)
+@pytest.mark.parametrize("api", ["openai", "anthropic"])
+def test_a_text_has_the_body_of_its_message(text, change, api):
+    """The fast way to make bodies must give the same bytes, or stored answers would not be found."""
+    builder = RequestBuilder(replace(CHAT, endpoint=replace(ENDPOINT, api=api), **change))
+    for draw in (0, 1):
+        assert builder.body(text, draw) == builder.body([{"role": "user", "content": text}], draw)
+
+
 def test_each_draw_has_its_own_seed():
     assert [chat_body(replace(CHAT, seed=7), ASKED, draw)["seed"] for draw in range(3)] == [7, 8, 9]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from deconfound.endpoints.chat_body import NotReplayableError, fitting_messages, text_messages
+from deconfound.endpoints.chat_body import NotReplayableError, fitting_messages
 from deconfound.endpoints.endpoint import Api, Endpoint
-from deconfound.endpoints.request import Request, RequestBuilder
+from deconfound.endpoints.request import Asked, Request, RequestBuilder
 from deconfound.errors import Problem
 from deconfound.formatting import join_names, pluralize
 from deconfound.loading import ContextRow
@@ -41,19 +41,19 @@ class AskedCells:
         builders = self._builders()
         for at, context in enumerate(self.contexts):
             for position, (model, builder) in enumerate(zip(self.models, builders, strict=True)):
-                messages = messages_for(model, context)
-                body = builder.body(messages, 0)
+                asked = asked_of(model, context)
+                body = builder.body(asked, 0)
                 for draw in range(self.draws):
                     if draw and model.chat.seed is not None:
-                        body = builder.body(messages, draw)
+                        body = builder.body(asked, draw)
                     yield Cell(at, position, draw, builder.key(body, draw))
 
     def requests(self, cells: Iterable[Cell]) -> Iterator[Request]:
         """The requests of some cells."""
         builders = self._builders()
         for cell in cells:
-            messages = messages_for(self.models[cell.model], self.contexts[cell.context])
-            yield builders[cell.model].request(messages, cell.draw)
+            asked = asked_of(self.models[cell.model], self.contexts[cell.context])
+            yield builders[cell.model].request(asked, cell.draw)
 
     def work(self, cells: Sequence[Cell]) -> dict[Endpoint, Iterator[Request]]:
         """The same by endpoint; of cells with one key only the first is asked for."""
@@ -76,13 +76,13 @@ class AskedCells:
         return [RequestBuilder(model.chat) for model in self.models]
 
 
-def messages_for(model: AskedModel, context: ContextRow) -> Sequence[Mapping[str, Any]]:
+def asked_of(model: AskedModel, context: ContextRow) -> Asked:
     """What a model is asked: its prompt with the text of the context, or the messages or the text as they are."""
     if model.prompt is not None:
-        return text_messages(model.prompt.fill(context.text))
+        return model.prompt.fill(context.text)
     if context.messages is not None:
         return fitting_messages(context.messages, model.chat.endpoint.api)
-    return text_messages(context.text)
+    return context.text
 
 
 def _not_sendable(contexts: Sequence[ContextRow], api: Api, models: str) -> list[Problem]:
