@@ -13,7 +13,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.runner import RunOptions
 from deconfound.loading import load_replay
 from deconfound.replaying.replay_plan import ReplayPlan
-from deconfound.replaying.replay_run import store_batches
+from deconfound.replaying.replay_run import run_plan, store_batches
 from deconfound.replaying.replay_table import is_replay_table, write_table
 from deconfound.replaying.served_models import is_same_model, unexpected_models
 from tests.support.replay_files import FakeClock, model, write_contexts, write_settings
@@ -33,7 +33,8 @@ def run(server, tmp_path, *models, texts=TEXTS, draws=1, endpoint="attempts = 2"
         if isinstance(texts[0], str)
         else pa.table({"messages": list(map(json.dumps, texts))})
     )
-    return dc.replay(contexts, settings, draws=draws, cache=tmp_path / "cache", options=FAST)
+    with ReplyCache(tmp_path / "cache") as cache:
+        return run_plan(ReplayPlan.load(contexts, settings, draws=draws), cache, FAST)
 
 
 def test_every_model_answers_every_context_in_every_draw(tmp_path):
@@ -225,7 +226,7 @@ def test_batches_and_calls_fill_the_same_cache(tmp_path):
             report = store_batches(plan, [results], cache)
             assert (report.replies, report.others) == (7, 1)
             assert [file.requests for file in plan.batch_files(cache)] == [1, 8]
-        found = dc.replay(pa.table({"context": TEXTS}), path, draws=2, cache=tmp_path / "cache", options=FAST)
+        found = dc.replay(pa.table({"context": TEXTS}), path, draws=2, cache=tmp_path / "cache", concurrency=3)
     assert len(server.requests) == 9
     assert found.table["output"].to_pylist().count("from a batch") == 7
     assert found.complete

@@ -15,7 +15,7 @@ from deconfound.endpoints.redaction import Redaction
 from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.run_meter import RunOutcome
-from deconfound.endpoints.runner import RunOptions, Watch, no_watch, run_requests
+from deconfound.endpoints.runner import CONCURRENCY, RunOptions, Watch, no_watch, run_requests
 from deconfound.replaying.replay_plan import ReplayPlan, missing_cells
 from deconfound.replaying.replay_table import count_by
 
@@ -61,16 +61,17 @@ def replay(
     draws: int = 1,
     columns: Mapping[str, str] | None = None,
     where: Sequence[str] | str = (),
-    options: RunOptions | None = None,
+    concurrency: int = CONCURRENCY,
 ) -> ReplayRun:
     """Let every model of a settings file answer every context ``draws`` times, and give the outputs as a table.
 
     Answers are stored in ``cache`` as they arrive. The next call with the same file asks only for what is missing, also
     after a kill. The table can be passed to ``load`` as the replay; an output that could not be had has no row.
+    ``concurrency`` is the number of calls at once to an endpoint, unless the file gives it one of its own.
     """
     plan = ReplayPlan.load(contexts, models, draws=draws, columns=columns, where=where)
     with ReplyCache(Path(cache)) as opened:
-        return run_plan(plan, opened, options or RunOptions())
+        return run_plan(plan, opened, RunOptions(concurrency))
 
 
 def run_plan(plan: ReplayPlan, cache: ReplyCache, options: RunOptions, watch: Watch = no_watch) -> ReplayRun:

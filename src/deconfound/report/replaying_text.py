@@ -20,6 +20,7 @@ STATUSES = ("ok", "refusal", "empty", "truncated")
 MAX_LISTED_CELLS = 20
 MAX_LISTED_CAUSES = 20
 CONTINUE = "The same command asks for these again, and for nothing else."
+CALL = "The same command without --batch-results asks for them."
 
 
 def run_text(run: ReplayRun) -> str:
@@ -92,7 +93,7 @@ def run_messages(run: ReplayRun) -> list[str]:
         lines.append(f"{len(failures) - MAX_LISTED_CAUSES:,} more causes.")
     if run.missing:
         missing = ", ".join(f"{escape_name(name)} {count:,}" for name, count in run.missing.items())
-        lines.append(f"Outputs are missing ({missing}). They have no row. {CONTINUE}")
+        lines.append(f"Outputs are missing ({missing}). They have no row. {CONTINUE if run.outcome.expected else CALL}")
     for other in unexpected_models(run):
         lines.append(
             f"{escape_name(other.model)}: {pluralize(other.outputs, 'answer')} name the model "
