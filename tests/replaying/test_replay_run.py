@@ -153,7 +153,7 @@ def test_an_evaluation_accepts_the_replay_with_its_uneven_draws(tmp_path):
         found = run(server, tmp_path, model("a"), LEAD, texts=texts, draws=3)
     table = found.table.filter(pc.equal(found.table["draw"], 0))
     rows = [
-        {"context": row["context"], "model": row["model"], "output": row["output"], "outcome": float(at % 2)}
+        {"context": row["context"], "model": row["model"], "output": row["output"], "outcome": (at * 7 % 11) / 10}
         for at, row in enumerate(table.to_pylist() * 3)
     ]
     used = pa.Table.from_pylist(rows)
