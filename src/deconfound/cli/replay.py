@@ -52,6 +52,13 @@ def add_command(commands: Commands) -> None:
         "deconfound replay --init",
         epilog=EXIT_CODES,
     )
+    _add_inputs(parser)
+    _add_modes(parser)
+    add_output_options(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--contexts", nargs="+", metavar="FILE", help="a log, an experiment, or any table with contexts or messages"
     )
@@ -67,7 +74,6 @@ def add_command(commands: Commands) -> None:
         metavar="N",
         help=f"calls at once per endpoint (default {CONCURRENCY})",
     )
-    _add_modes(parser)
     add_column_map_option(parser)
     parser.add_argument(
         "--where",
@@ -76,8 +82,6 @@ def add_command(commands: Commands) -> None:
         metavar="CONDITION",
         help="only contexts of rows that fulfill it, e.g. country=DE; repeatable",
     )
-    add_output_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_modes(parser: argparse.ArgumentParser) -> None:

@@ -122,11 +122,7 @@ def _read_endpoint(name: str, reader: TableReader) -> Endpoint | None:
     patience = reader.number("patience", 0, MAX_SECONDS)
     concurrency = reader.whole_number("concurrency", 1, 10_000)
     reader.finish()
-    if key_env is not None and not VARIABLE.fullmatch(key_env):
-        what = "key_env is not the name of an environment variable in capitals"
-        reader.problem(what, 'Write the name, such as key_env = "OPENAI_API_KEY"; never the key itself.')
-    if key_header is not None and not HEADER.fullmatch(key_header):
-        reader.problem("key_header is not the name of a header", 'Write it as in key_header = "api-key".')
+    _check_key_names(key_env, key_header, reader)
     if url is None or not _check_url(url, reader):
         return None
     seconds = (
@@ -144,6 +140,15 @@ def _read_endpoint(name: str, reader: TableReader) -> Endpoint | None:
         patience=PATIENCE if patience is None else patience,
         concurrency=concurrency,
     )
+
+
+def _check_key_names(key_env: str | None, key_header: str | None, reader: TableReader) -> None:
+    """What stands there may be the key itself, so it is not repeated."""
+    if key_env is not None and not VARIABLE.fullmatch(key_env):
+        what = "key_env is not the name of an environment variable in capitals"
+        reader.problem(what, 'Write the name, such as key_env = "OPENAI_API_KEY"; never the key itself.')
+    if key_header is not None and not HEADER.fullmatch(key_header):
+        reader.problem("key_header is not the name of a header", 'Write it as in key_header = "api-key".')
 
 
 def _read_headers(reader: TableReader) -> tuple[tuple[str, str], ...]:
