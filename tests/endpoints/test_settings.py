@@ -141,6 +141,14 @@ def test_a_key_in_the_file_is_refused_and_never_repeated(tmp_path, endpoint, set
     assert KEY[3:] not in text
 
 
+def test_the_key_of_the_environment_is_found_whatever_it_looks_like(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_KEY", "correct horse battery")
+    settings = model("a", 'system = "The password is correct horse battery."')
+    (found,) = problems_of(tmp_path, settings, endpoint='key_env = "MY_KEY"')
+    assert "models.toml models.a.system: this looks like a key" in found
+    assert "horse" not in found
+
+
 def test_a_variable_has_a_name_in_capitals(tmp_path):
     """What is written there may be the key itself, so it is not repeated."""
     (found,) = problems_of(tmp_path, model("a"), endpoint='key_env = "hunter2secret"')[:1]

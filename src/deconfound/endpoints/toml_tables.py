@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
+from deconfound.endpoints.redaction import MIN_CHARACTERS
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_name, readable_path
 from deconfound.formatting import did_you_mean, join_names, quote
@@ -61,11 +62,13 @@ def _without_values(message: str) -> str:
     return f"it cannot be read {place[0] if place else ''}".strip()
 
 
-def key_problems(content: Mapping[str, Any], source: str) -> list[Problem]:
-    """Texts anywhere in a file that look like keys of an endpoint."""
-    found = [place for place, text in _texts(content, "", MAX_DEPTH) if SECRET_TEXT.search(text)]
+def key_problems(content: Mapping[str, Any], source: str, keys: Iterable[str | None] = ()) -> list[Problem]:
+    """Texts anywhere in a file that look like keys of an endpoint, or contain one of the given keys."""
+    secrets = [key for key in keys if key is not None and len(key) >= MIN_CHARACTERS]
     return [
-        Problem(f"{source} {place}", "this looks like a key, which must not be in a file", NO_KEYS) for place in found
+        Problem(f"{source} {place}", "this looks like a key, which must not be in a file", NO_KEYS)
+        for place, text in _texts(content, "", MAX_DEPTH)
+        if SECRET_TEXT.search(text) or any(key in text for key in secrets)
     ]
 
 

@@ -74,9 +74,9 @@ def read_models(path: Path) -> ReplayModels:
     """Read a settings file; all of its problems come in one error."""
     source = readable_path(path.name)
     content = read_toml(path)
-    problems = key_problems(content, source)
-    problems += _unknown_tables(content, source)
+    problems = _unknown_tables(content, source)
     endpoints = read_endpoints(content, source, problems)
+    problems += key_problems(content, source, [endpoint.key() for endpoint in endpoints.values()])
     models = _read_all(content, source, endpoints, problems)
     if problems:
         raise DataError(problems)
