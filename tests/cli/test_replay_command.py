@@ -176,7 +176,8 @@ def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):
     server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
     assert replay() == 2
     err = capsys.readouterr().err
-    assert "given up after failures in a row. HTTP 401, the key is not accepted" in err
+    assert "HTTP 401, the key is not accepted" in err
+    assert "a: given up after failures in a row, " in err
     assert KEY not in err
     assert not (tmp_path / "replay.parquet").exists()
 
@@ -247,7 +248,9 @@ def test_the_key_of_an_endpoint_is_nowhere(server, tmp_path, capsys, script):
     for part in (KEY, KEY[5:25]):
         assert part not in out + err
         assert part.encode() not in written
-        assert part not in repr(load_replay("replay.parquet").arrow.to_pylist())
+        assert not (tmp_path / "replay.parquet").exists() or part not in repr(
+            load_replay("replay.parquet").arrow.to_pylist()
+        )
 
 
 def test_texts_of_others_are_never_printed_raw(server, tmp_path, capsys):

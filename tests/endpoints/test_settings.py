@@ -58,12 +58,12 @@ def test_all_problems_are_reported_at_once(tmp_path):
     )
     text = "\n".join(found)
     for part in (
-        '[models.a]: there is no setting "temprature"; did you mean "temperature"?',
+        '[models.a]: there is no setting "temprature". Did you mean "temperature"? The',
         '[models.b]: there is no endpoint "remote"',
         "[models.c]: model is missing",
         "[models.d]: prompt has no {context}",
         "[models.e]: max_tokens 0 is outside 1 to",
-        '[models.f]: baseline "leed" is unknown; did you mean "lead"?',
+        '[models.f]: baseline "leed" is unknown. Did you mean "lead"? Write',
         'models "a" and "A" differ only in case',
         'there is no table "judges"',
         '[endpoints.local]: there is no setting "timeout"',
@@ -74,7 +74,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "what"),
     [
-        ('prompt = "Summarize {contxt}"', 'so every context would get the same prompt; did you mean "context"?'),
+        ('prompt = "Summarize {contxt}"', 'so every context would get the same prompt. Did you mean "context"? Write'),
         ('system = "About {context}"', "system contains {context}"),
         ('prompt = ""', "prompt is empty"),
         ("prompt = 5", "prompt is not a text"),

@@ -210,7 +210,7 @@ def _report(finished: ReplayRun, path: Path, arguments: argparse.Namespace) -> i
     from deconfound.report.replaying_text import run_document, run_messages, run_text
 
     messages = "".join(f"{line}\n" for line in run_messages(finished))
-    if not finished.table.num_rows:
+    if finished.plan.models.asked and not finished.reused + finished.outcome.replies:
         raise UsageError(f"No output could be had, so nothing is written.\n{messages}".rstrip())
     with writing(path, _inputs(arguments), overwrite=arguments.overwrite or is_replay_table(path)):
         write_table(finished.table, path)

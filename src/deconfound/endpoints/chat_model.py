@@ -10,9 +10,9 @@ from typing import Any
 
 from deconfound.endpoints.endpoint import Endpoint
 from deconfound.endpoints.token_costs import Price
-from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader
+from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader, hint
 from deconfound.escaping import escape_name
-from deconfound.formatting import did_you_mean, quote
+from deconfound.formatting import quote
 
 MAX_TOKENS = 10_000_000
 MAX_PRICE = 1e6
@@ -47,8 +47,11 @@ class ChatModel:
         return limit if isinstance(limit, int) else None
 
 
-def read_chat_model(name: str, reader: TableReader, endpoints: Mapping[str, Endpoint]) -> ChatModel | None:
-    """Take the settings of a model from its table; what else it has is for the caller, and for ``finish``."""
+def read_chat_model(name: str, reader: TableReader, endpoints: Mapping[str, Endpoint | None]) -> ChatModel | None:
+    """Take the settings of a model from its table; what else it has is for the caller, and for ``finish``.
+
+    ``endpoints`` has None for those whose problems are reported already.
+    """
     endpoint_name = reader.text("endpoint", required='Name one of the [endpoints.NAME], as in endpoint = "local".')
     model = reader.text("model", required="Write the name by which the endpoint knows the model.")
     system = reader.text("system")
@@ -56,9 +59,9 @@ def read_chat_model(name: str, reader: TableReader, endpoints: Mapping[str, Endp
     parameters = _read_parameters(reader)
     price = _read_price(reader)
     endpoint = None if endpoint_name is None else endpoints.get(endpoint_name)
-    if endpoint_name is not None and endpoint is None:
-        what = f"there is no endpoint {quote(endpoint_name)} without problems{did_you_mean(endpoint_name, endpoints)}"
-        reader.problem(what, f"Write [endpoints.{escape_name(endpoint_name)}] with its url, or correct it.")
+    if endpoint_name is not None and endpoint_name not in endpoints:
+        fix = f"{hint(endpoint_name, endpoints)}Write [endpoints.{escape_name(endpoint_name)}] with its url."
+        reader.problem(f"there is no endpoint {quote(endpoint_name)}", fix)
     if endpoint is not None and endpoint.api == "anthropic":
         _check_anthropic(reader, parameters, seed)
     if endpoint is None or model is None:

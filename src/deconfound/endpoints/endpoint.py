@@ -93,13 +93,13 @@ def key_problem(endpoint: Endpoint) -> Problem | None:
     return None
 
 
-def read_endpoints(content: Mapping[str, Any], source: str, problems: list[Problem]) -> dict[str, Endpoint]:
-    """The tables [endpoints.NAME] of a settings file; those with a problem are left out."""
+def read_endpoints(content: Mapping[str, Any], source: str, problems: list[Problem]) -> dict[str, Endpoint | None]:
+    """The tables [endpoints.NAME] of a settings file; None stands for one with a problem."""
     tables = content.get("endpoints", {})
     if not isinstance(tables, Mapping):
         problems.append(Problem(source, "endpoints is not a table", "Write one table per endpoint: [endpoints.NAME]."))
         return {}
-    found = {}
+    found: dict[str, Endpoint | None] = dict.fromkeys(tables)
     for name, table in tables.items():
         where = f"{source} [endpoints.{escape_name(name)}]"
         if not isinstance(table, Mapping):

@@ -26,11 +26,12 @@ class FailureCount:
 @final
 @dataclass(slots=True)
 class ModelMeter:
-    """The calls of one model."""
+    """The calls of one model; ``failed`` counts those that were ``skipped``, too."""
 
     chat: ChatModel
     replies: int = 0
     failed: int = 0
+    skipped: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: int = 0
@@ -56,7 +57,8 @@ class ModelMeter:
 
     def skip(self) -> None:
         """Count one call that was not made because the model is stopped."""
-        self._count(Failure("not asked, as the calls before it failed"))
+        self.failed += 1
+        self.skipped += 1
 
     def _count(self, failure: Failure) -> None:
         self.failed += 1

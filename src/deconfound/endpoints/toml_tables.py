@@ -16,7 +16,7 @@ from typing import Any, final
 from deconfound.endpoints.redaction import MIN_CHARACTERS
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_name, readable_path
-from deconfound.formatting import did_you_mean, join_names, quote
+from deconfound.formatting import join_names, quote, similar_name
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20  # of lists and tables inside a parameter
@@ -142,7 +142,7 @@ class TableReader:
         value = self.text(name)
         if value is None or value in names:
             return value
-        self.problem(f"{name} {quote(value)} is unknown{did_you_mean(value, names)}", f"Write {_alternatives(names)}.")
+        self.problem(f"{name} {quote(value)} is unknown", f"{hint(value, names)}Write {_alternatives(names)}.")
         return None
 
     def texts(self, name: str) -> list[str] | None:
@@ -173,12 +173,17 @@ class TableReader:
                 self.problem(f"{escape_name(name)} would be a key in a file", NO_KEYS)
             else:
                 known = join_names(self.taken) if len(self.taken) <= 8 else ", ".join(self.taken)
-                what = f"there is no setting {quote(name)}{did_you_mean(name, self.taken)}"
-                self.problem(what, f"The settings are {known}.")
+                self.problem(f"there is no setting {quote(name)}", f"{hint(name, self.taken)}The settings are {known}.")
 
     def _take(self, name: str) -> Any:  # noqa: ANN401  (whatever TOML can hold)
         self.taken.append(name)
         return self.table.get(name)
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """Suggest the most similar of some names, as the beginning of a fix; empty if none is similar."""
+    similar = similar_name(name, names)
+    return "" if similar is None else f"Did you mean {quote(similar)}? "
 
 
 def _alternatives(names: tuple[str, ...]) -> str:

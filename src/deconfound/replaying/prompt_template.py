@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from deconfound.endpoints.toml_tables import TableReader
-from deconfound.formatting import did_you_mean
+from deconfound.endpoints.toml_tables import TableReader, hint
 
 PLACE = "{context}"
 NAMED_PLACE = re.compile(r"\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}")
@@ -35,9 +34,9 @@ def read_prompt(reader: TableReader) -> PromptTemplate | None:
         return None
     if PLACE not in text:
         names = NAMED_PLACE.findall(text)
-        near = next((hint for name in names if (hint := did_you_mean(name, ["context"]))), "")
-        what = f"prompt has no {PLACE}, so every context would get the same prompt{near}"
-        reader.problem(what, f'Write {PLACE} where the context belongs, as in "Summarize:\\n\\n{PLACE}".')
+        near = next((found for name in names if (found := hint(name, ["context"]))), "")
+        what = f"prompt has no {PLACE}, so every context would get the same prompt"
+        reader.problem(what, f'{near}Write {PLACE} where the context belongs, as in "Summarize:\\n\\n{PLACE}".')
         return None
     return PromptTemplate.parse(text)
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from deconfound.endpoints.chat_model import ChatModel, read_chat_model
 from deconfound.endpoints.endpoint import Endpoint, read_endpoints
-from deconfound.endpoints.toml_tables import TableReader, key_problems, read_toml
+from deconfound.endpoints.toml_tables import TableReader, hint, key_problems, read_toml
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_name, readable_path
-from deconfound.formatting import did_you_mean, quote
+from deconfound.formatting import quote
 from deconfound.replaying.baselines import Baseline, read_baseline
 from deconfound.replaying.prompt_template import PromptTemplate, check_system, read_prompt
 
@@ -76,7 +76,8 @@ def read_models(path: Path) -> ReplayModels:
     content = read_toml(path)
     problems = _unknown_tables(content, source)
     endpoints = read_endpoints(content, source, problems)
-    problems += key_problems(content, source, [endpoint.key() for endpoint in endpoints.values()])
+    keys = (endpoint.key() for endpoint in endpoints.values() if endpoint is not None)
+    problems += key_problems(content, source, keys)
     models = _read_all(content, source, endpoints, problems)
     if problems:
         raise DataError(problems)
@@ -86,14 +87,14 @@ def read_models(path: Path) -> ReplayModels:
 def _unknown_tables(content: Mapping[str, Any], source: str) -> list[Problem]:
     fix = f"There are [endpoints.NAME] and [models.NAME]. {EXAMPLE}"
     return [
-        Problem(source, f"there is no table {quote(name)}{did_you_mean(name, TABLES)}", fix)
+        Problem(source, f"there is no table {quote(name)}", f"{hint(name, TABLES)}{fix}")
         for name in content
         if name not in TABLES
     ]
 
 
 def _read_all(
-    content: Mapping[str, Any], source: str, endpoints: Mapping[str, Endpoint], problems: list[Problem]
+    content: Mapping[str, Any], source: str, endpoints: Mapping[str, Endpoint | None], problems: list[Problem]
 ) -> list[ReplayModel]:
     tables = content.get("models", {})
     if not isinstance(tables, Mapping) or not tables:
@@ -109,7 +110,7 @@ def _read_all(
 
 
 def _read_model(
-    name: str, table: object, source: str, endpoints: Mapping[str, Endpoint], problems: list[Problem]
+    name: str, table: object, source: str, endpoints: Mapping[str, Endpoint | None], problems: list[Problem]
 ) -> ReplayModel | None:
     where = f"{source} [models.{escape_name(name)}]"
     if not isinstance(table, Mapping):

@@ -80,7 +80,8 @@ def _total_line(run: ReplayRun) -> str:
 def run_messages(run: ReplayRun) -> list[str]:
     """What the user should know beside the table: models given up, failures, other models' answers."""
     lines = [
-        f"{escape_name(name)}: given up after failures in a row. {escape_line(str(failure))}"
+        f"{escape_name(name)}: given up after failures in a row, {pluralize(run.outcome.models[name].skipped, 'call')} "
+        f"not made. {escape_line(str(failure))}"
         for name, failure in run.outcome.stopped.items()
     ]
     failures = run.outcome.failures
