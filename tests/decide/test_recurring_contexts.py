@@ -111,3 +111,9 @@ def test_a_model_without_recurring_contexts_takes_the_variance_of_the_others():
     pooled = _MeanProducts(np.array([1.0, 3.0]), np.ones(2), np.arange(2), np.arange(2), 2)
     assert np.isfinite(fit.by_model).all()
     assert pooled.by_model(3)[0][2] == pytest.approx(2.0)
+
+
+def test_outcomes_that_never_vary_have_no_variance():
+    rows = RatedRows(np.arange(60) % 20, np.arange(60) % 2, np.full(60, 0.5))
+    fit = PairVariances.estimate([rows], 2)
+    assert (*fit.by_model, *fit.by_model_standard_error, fit.common, fit.outcome_variance) == (0.0,) * 6

@@ -46,11 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.loading.table_roles import assign_roles, require_tables
 
     paths = require_tables(arguments.tables)
-    for path in paths:
-        if not os.fsdecode(path).isprintable() and any("\ud800" <= letter <= "\udfff" for letter in os.fsdecode(path)):
-            raise UsageError(
-                f"{readable_path(path)}: a study file cannot name a file whose name is not UTF-8. Rename it."
-            )
+    _require_utf8_names(paths)
     output = check_output_file(arguments.output, paths, overwrite=arguments.overwrite)
     text = study_file_text(assign_roles(paths), output.parent)
     with writing(output, overwrite=arguments.overwrite):

@@ -144,7 +144,7 @@ class _MeanProducts:
         gap = np.divide(total, weight, out=np.full(count, self.mean), where=weight > 0) - self.mean
         noise = self.variance * np.divide(squares, weight**2, out=np.full(count, np.inf), where=weight > 0)
         between = max(float(np.average(gap**2 - np.where(weight > 0, noise, 0.0), weights=weight)), 0.0)
-        share = between / (between + noise)
+        share = between / (between + noise) if between > 0 else np.zeros(count)
         return self.mean + share * gap, np.sqrt(self.standard_error**2 + between * (1 - share))
 
 
