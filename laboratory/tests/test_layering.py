@@ -16,7 +16,7 @@ LABORATORY = Path(deconfound_bench.__file__).parent
 PRODUCT = Path(deconfound.__file__).parent
 
 LAYERS = (
-    {"artifact_dir", "articles", "gram_rows", "hashed_pairs", "batch_prediction"},
+    {"artifact_dir", "articles", "gram_rows", "hashed_pairs", "effect_modifiers", "batch_prediction"},
     {"results"},
     {"sweep", "grid", "summarizers", "score_tables", "replication"},
     {"figures", "synthetic", "cached"},

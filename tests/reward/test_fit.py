@@ -46,17 +46,20 @@ def test_products_with_phi_computed_by_the_caller_give_the_same_reward() -> None
     total = FULL.total_from_products(PHI @ FULL.baseline.coef, PHI @ FULL.phi_coef, PSI)
     np.testing.assert_allclose(total, naive_total(), atol=1e-14)
     np.testing.assert_array_equal(RewardFit(0.4).total_from_products(None, None, PSI), np.full(12, 0.4))
+    rows = Rows(PHI, psi=PSI, modifiers=MODIFIERS)
+    by_model = FULL.add_model_effect(total[:, None], np.arange(2), MODIFIERS[:, None])
+    np.testing.assert_allclose(by_model, FULL.predict_by_model(rows, 2), atol=1e-14)
 
 
 def test_models_without_an_estimated_effect_have_none() -> None:
     """Code -1 is an unknown model, code 2 one that occurs in neither log nor experiment."""
     fit = RewardFit(0.5, model_effect=np.array([0.1, -0.2]), modifier_coef=np.array([[0.1], [0.1]]))
-    np.testing.assert_allclose(fit.add_model_effect(np.full(3, 0.5), np.array([1, -1, 2])), [0.3, 0.5, 0.5])
-    np.testing.assert_allclose(fit.add_model_effect(np.full((2, 3), 0.5), np.arange(3)), [[0.6, 0.3, 0.5]] * 2)
+    np.testing.assert_allclose(fit.add_model_effect(np.full(3, 0.5), np.array([1, -1, 2]), None), [0.3, 0.5, 0.5])
+    np.testing.assert_allclose(fit.add_model_effect(np.full((2, 3), 0.5), np.arange(3), None), [[0.6, 0.3, 0.5]] * 2)
     rows = Rows(np.zeros((3, 1)), model=np.array([1, -1, 2]), modifiers=np.ones((3, 1)))
     np.testing.assert_allclose(fit.predict(rows), [0.4, 0.5, 0.5])
     no_models = RewardFit(0.5, model_effect=np.empty(0))
-    np.testing.assert_allclose(no_models.add_model_effect(np.full(2, 0.5), np.array([0, -1])), [0.5, 0.5])
+    np.testing.assert_allclose(no_models.add_model_effect(np.full(2, 0.5), np.array([0, -1]), None), [0.5, 0.5])
 
 
 def test_every_draw_is_clipped_before_the_mean_over_draws() -> None:

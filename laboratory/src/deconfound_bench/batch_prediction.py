@@ -23,7 +23,8 @@ class ReplayFeatures:
 
     phi: FloatArray  # (rows, d)
     psi: FloatArray  # (rows, r)
-    row: IntArray  # (contexts, models, draws), row numbers of phi and psi
+    modifiers: FloatArray  # (rows, c)
+    row: IntArray  # (contexts, models, draws), row numbers of phi, psi and modifiers
 
 
 @final
@@ -40,8 +41,9 @@ class BatchPredictor:
 
     def predict_q(self, fit: RewardFit, log_penalty: float | None) -> FloatArray:
         """q (contexts, models): the predicted reward of each model's outputs, averaged over draws."""
-        total = self._totals([fit], log_penalty)[0][self.replay.row]
-        return np.asarray(fit.add_model_effect(total, np.arange(total.shape[1])[:, None]).mean(axis=2))
+        row = self.replay.row
+        total, model = self._totals([fit], log_penalty)[0][row], np.arange(row.shape[1])[:, None]
+        return np.asarray(fit.add_model_effect(total, model, self._modifiers(fit, row)).mean(axis=2))
 
     def predict_rows(
         self, fits: Sequence[RewardFit], log_penalty: float | None, rows: Sequence[IntArray], models: Sequence[IntArray]
@@ -49,7 +51,7 @@ class BatchPredictor:
         """For each fit, the predicted reward of its own replay rows, written by these models."""
         totals = self._totals(fits, log_penalty)
         return [
-            fit.add_model_effect(total[row], model)
+            fit.add_model_effect(total[row], model, self._modifiers(fit, row))
             for fit, total, row, model in zip(fits, totals, rows, models, strict=True)
         ]
 
@@ -63,6 +65,10 @@ class BatchPredictor:
             own = None if fit.phi_coef is None else next(products)
             totals.append(fit.total_from_products(baseline, own, self.replay.psi))
         return totals
+
+    def _modifiers(self, fit: RewardFit, row: IntArray) -> FloatArray | None:
+        """The modifiers of these rows, if the fit uses any."""
+        return None if fit.modifier_coef is None else self.replay.modifiers[row]
 
     def _baseline(self, coef: FloatArray, log_penalty: float | None) -> FloatArray:
         if log_penalty is None:

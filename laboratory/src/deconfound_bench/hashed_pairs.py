@@ -1,4 +1,4 @@
-"""Pairs of context and output as hashed text, and their inner products."""
+"""Pairs of context and output as hashed text, their inner products and their effect modifiers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray, csr_inner_products
 from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.modifiers import context_modifiers
 from deconfound.features.tokenize import tokenize_pairs
 
 
@@ -23,6 +24,7 @@ class HashedPairs:
     contexts: sparse.csr_matrix  # (contexts, buckets)
     outputs: sparse.csr_matrix  # (pairs, buckets)
     context: IntArray  # (pairs,)
+    modifiers: FloatArray  # (pairs, c) effect modifiers before scaling
 
     def phi(self) -> sparse.csr_matrix:
         """The features of all pairs as one sparse matrix."""
@@ -41,8 +43,6 @@ def hash_pairs(contexts: Sequence[str], outputs: Sequence[str], context: IntArra
     """Hash each context and each output once."""
     texts = tokenize_pairs(contexts, outputs, context, np.arange(len(outputs)))
     hashes = word_hashes(texts.vocabulary)
-    return HashedPairs(
-        hash_texts(texts.context_tokens, hashes, "context", buckets),
-        hash_texts(texts.output_tokens, hashes, "output", buckets),
-        context,
-    )
+    hashed_contexts = hash_texts(texts.context_tokens, hashes, "context", buckets)
+    hashed_outputs = hash_texts(texts.output_tokens, hashes, "output", buckets)
+    return HashedPairs(hashed_contexts, hashed_outputs, context, context_modifiers(texts, hashed_contexts))

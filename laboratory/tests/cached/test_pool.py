@@ -17,6 +17,8 @@ from deconfound_bench.tasks.coding.spec import coding_environment, read_coding_g
 from deconfound_bench.tasks.instructions import instructions_environment, read_instructions_grid
 from deconfound_bench.tasks.summarization import read_judged_grid, summarization_environment
 
+from laboratory.tests.support.package_modifiers import package_modifiers
+
 CLOSE = {"rtol": 0.0, "atol": 1e-12}
 
 # --- proxies and context features ---
@@ -140,7 +142,7 @@ def test_a_saved_pool_is_loaded_to_the_last_bit(grid_folder, tmp_path, kind, rea
     assert not is_current(folder, POOL_VERSION, "abd")
     loaded = load_cached_pool(folder)
     pairs = [
-        (loaded, built, ("row", "psi")),
+        (loaded, built, ("row", "psi", "modifiers")),
         (loaded.store, built.store, ("kernel", "coordinates")),
         (loaded.environment, built.environment, ("components", "statistics")),
         (loaded.environment.router, built.environment.router, ("features", "context_weights", "affinity", "cost")),
@@ -186,6 +188,22 @@ def test_a_replication_agrees_with_the_draws_behind_it(pool):
     np.testing.assert_array_equal(truth.q, environment.expected_outcome["sharpened"][contexts.test].mean(axis=2))
     np.testing.assert_allclose(truth.value, truth.q.mean(axis=0), **CLOSE)
     assert not set(replication.test_replay.row.ravel()) & {*replication.log.phi.index, *experiment.phi.index}
+
+
+def test_effect_modifiers_of_a_replication_are_those_of_the_package(grid, pool):
+    """A featurizer of the package, fitted to the drawn log as a table, gives every cell of the grid the same ones."""
+    cell, seed = Cell(0.9, 300, 20, "smooth"), 5
+    replication = CachedSampler(pool, 400, 60).replication(cell, seed)
+    log = draw_log(pool.environment, cell, split_contexts(12, 0.2, seed).train, 400, seed)
+    logged = [(grid.contexts[x], grid.outputs[x][a]) for x, a in zip(log.context, log.model, strict=True)]
+    cells = [(grid.contexts[x], grid.outputs[x][a]) for x, a in np.ndindex(12, 6)]
+    modifiers = replication.train_replay.modifiers
+    np.testing.assert_allclose(modifiers[pool.row.ravel()], package_modifiers(logged, cells, BUCKETS), **CLOSE)
+    np.testing.assert_array_equal(replication.test_replay.modifiers, modifiers)
+    for rows in (replication.log, replication.experiment):
+        np.testing.assert_array_equal(rows.modifiers, modifiers[rows.phi.index])
+    square_norms = (replication.log.modifiers**2).sum(axis=1)
+    assert replication.log.normalized_weight @ square_norms == pytest.approx(1.0)
 
 
 # --- environments ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,8 @@ def example_pool(expected, components, psi):
     contexts, models = components.shape[:2]
     router = make_router(np.zeros((contexts, 2)), np.zeros(models), 2, RouterConstants(), 0)
     environment = Environment(tuple(f"m{at}" for at in range(models)), expected, components, components, router)
-    empty = np.zeros((0, 0))
-    return CachedPool(GramStore(empty, empty), np.arange(contexts * models).reshape(contexts, models), psi, environment)
+    empty, row = np.zeros((0, 0)), np.arange(contexts * models).reshape(contexts, models)
+    return CachedPool(GramStore(empty, empty), row, psi, np.zeros((row.size, 0)), environment)
 
 
 def pool_with_random_proxies(environment):
@@ -96,7 +97,7 @@ def test_proxies_are_found_by_the_row_of_their_output(pool):
     order = np.random.default_rng(2).permutation(150)
     psi = np.empty_like(pool.psi)
     psi[order] = pool.psi
-    moved = CachedPool(pool.store, order[pool.row], psi, pool.environment)
+    moved = replace(pool, row=order[pool.row], psi=psi)
     for one, other in zip(fit_targets(moved, SEEDS), fit_targets(pool, SEEDS), strict=True):
         np.testing.assert_allclose(one.r2_by_seed, other.r2_by_seed, atol=1e-12)
 

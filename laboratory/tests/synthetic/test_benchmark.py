@@ -14,6 +14,7 @@ from deconfound_bench.sweep import SweepProgress, Task, run_sweep
 from deconfound_bench.synthetic import constants
 from deconfound_bench.synthetic.article_split import stratified_split
 from deconfound_bench.synthetic.benchmark import SyntheticBenchmark, corpus_digest
+from deconfound_bench.synthetic.draws import draw_log
 from deconfound_bench.synthetic.pool import (
     POOL_VERSION,
     build_pool,
@@ -25,6 +26,7 @@ from deconfound_bench.synthetic.pool import (
 
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
+from laboratory.tests.support.package_modifiers import package_modifiers
 
 TINY = replace(
     constants.QUICK,
@@ -77,6 +79,28 @@ def test_the_pool_has_the_inner_products_of_its_texts(pool_folder, summaries):
     np.testing.assert_allclose(pool.store.coordinates @ pool.store.coordinates.T, pool.store.kernel, atol=1e-11)
     across = pool.evaluation_phi @ pool.store.coordinates.T
     np.testing.assert_allclose(across, (evaluation @ train.T).toarray(), atol=1e-10)
+
+
+def test_effect_modifiers_of_a_replication_are_those_of_the_package(pool_folder, summaries):
+    """On the rows of log and experiment and on the evaluation rows; the drawn log determines the scale of both."""
+    sampler = benchmark(pool_folder).open(pool_folder).sampler
+    replication = sampler.replication(0.9, 80, 1)
+    log = draw_log(sampler.dgp, sampler.pool.train, 0.9, 80, TINY.longest_log, 1)
+    parts = {"train": summaries.train, "evaluation": summaries.evaluation}
+    texts = {
+        name: [
+            (summaries.corpus.texts[getattr(summaries.split, name).articles[context]], output)
+            for context, output in zip(part.context, part.outputs, strict=True)
+        ]
+        for name, part in parts.items()
+    }
+    logged = [texts["train"][row] for row in log.row]
+    replays = {"train": replication.train_replay, "evaluation": replication.test_replay}
+    for name, replay in replays.items():
+        expected = package_modifiers(logged, texts[name], TINY.buckets)
+        np.testing.assert_allclose(replay.modifiers, expected, atol=1e-12)
+    for rows in (replication.log, replication.experiment):
+        np.testing.assert_array_equal(rows.modifiers, replication.train_replay.modifiers[rows.phi.index])
 
 
 def test_every_article_belongs_to_one_part(summaries):

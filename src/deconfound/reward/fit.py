@@ -46,7 +46,7 @@ class RewardFit:
     def predict(self, rows: Rows) -> FloatArray:
         """Reward of each row (n,), with the effect of its model where ``rows`` has models."""
         total = self._total(rows)
-        return clip(total) if rows.model is None else clip(total + self._effect(rows, np.arange(len(rows)), rows.model))
+        return clip(total) if rows.model is None else self.add_model_effect(total, rows.model, rows.modifiers)
 
     def predict_by_model(self, rows: Rows, n_models: int) -> FloatArray:
         """Reward of each row had each model written it (n, n_models)."""
@@ -58,8 +58,9 @@ class RewardFit:
 
     def predict_draws(self, replay: ReplayRows) -> FloatArray:
         """Reward of each replayed draw (n,)."""
-        total = self._total(replay.distinct)[replay.row_index]
-        return clip(total + self._effect(replay.distinct, replay.row_index, replay.model))
+        rows, index = replay.distinct, replay.row_index
+        modifiers = None if self.modifier_coef is None or rows.modifiers is None else rows.modifiers[index]
+        return self.add_model_effect(self._total(rows)[index], replay.model, modifiers)
 
     def mean_by_cell(self, replay: ReplayRows) -> FloatArray:
         """q (contexts, models): the reward averaged over the draws of each replayed cell."""
@@ -83,9 +84,12 @@ class RewardFit:
             total += basis_expansion(psi, self.basis) @ self.psi_coef
         return total
 
-    def add_model_effect(self, total: FloatArray, model: IntArray) -> FloatArray:
-        """Rewards from totals and the codes of the models, of any shapes that broadcast; without modifiers."""
-        return clip(total + self._model_effect(model))
+    def add_model_effect(self, total: FloatArray, model: IntArray, modifiers: FloatArray | None) -> FloatArray:
+        """Rewards from totals and the codes of the models, of any shapes that broadcast.
+
+        ``modifiers`` have one more dimension, of size c; where they are None, their effect is left out.
+        """
+        return clip(total + self._effect(model, modifiers))
 
     def _total(self, rows: Rows) -> FloatArray:
         baseline = None if self.baseline is None else np.asarray(rows.phi @ self.baseline.coef)
@@ -93,14 +97,14 @@ class RewardFit:
         psi = np.empty((len(rows), 0)) if self.psi_coef is None else rows.require_psi()
         return self.total_from_products(baseline, phi, psi)
 
-    def _effect(self, rows: Rows, row_index: IntArray, model: IntArray) -> FloatArray:
-        """What models of these codes (n,) add on the rows at ``row_index`` (n,)."""
+    def _effect(self, model: IntArray, modifiers: FloatArray | None) -> FloatArray:
+        """What models of these codes add, on average and depending on the context."""
         effect = self._model_effect(model)
-        if self.modifier_coef is None or rows.modifiers is None:
+        if self.modifier_coef is None or modifiers is None:
             return effect
         fitted = (model >= 0) & (model < len(self.modifier_coef))
         coef = self.modifier_coef[np.where(fitted, model, 0)]
-        return effect + np.where(fitted, np.einsum("ij,ij->i", rows.modifiers[row_index], coef), 0.0)
+        return effect + np.where(fitted, np.einsum("...j,...j->...", modifiers, coef), 0.0)
 
     def _model_effect(self, model: IntArray) -> FloatArray:
         """Effects of models; unknown ones (negative codes) and those in neither log nor experiment have none."""

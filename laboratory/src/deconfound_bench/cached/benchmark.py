@@ -17,7 +17,7 @@ from deconfound_bench.replication import FOLDS, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.sweep import Progress, Task
 
-PROTOCOL_VERSION = 4  # results of different versions are not mixed
+PROTOCOL_VERSION = 5  # results of different versions are not mixed
 
 
 @dataclass(frozen=True, slots=True)

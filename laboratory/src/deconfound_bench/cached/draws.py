@@ -5,7 +5,7 @@ The draws of one seed are paired: cells share contexts, users and noise wherever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betaincinv
@@ -14,6 +14,7 @@ from deconfound.design import FloatArray, IntArray, Rows, unanimous_code
 from deconfound_bench.batch_prediction import ReplayFeatures
 from deconfound_bench.cached.environment import Environment
 from deconfound_bench.cached.pool import CachedPool
+from deconfound_bench.effect_modifiers import fit_modifier_scaling, scale_modifiers
 from deconfound_bench.replication import Replication, Truth
 from deconfound_bench.results import Cell
 
@@ -100,26 +101,34 @@ class CachedSampler:
         experiment = draw_experiment(environment, cell.reward, contexts.train, self.max_experiment_rows, seed)
         q = environment.target(cell.reward)[contexts.test]
         experiment_row = pool.row[experiment.context, experiment.model]
+        modifiers = self._scale_modifiers(log)
+        train = ReplayFeatures(pool.store.coordinates, pool.psi, modifiers, pool.row[:, :, None])
         return Replication(
             environment.models,
-            self._log_rows(log),
+            self._log_rows(log, modifiers),
             Rows(
                 pool.store.rows(experiment_row),
                 pool.psi[experiment_row],
                 experiment.outcome,
                 experiment.model,
                 context=experiment.context,
+                modifiers=modifiers[experiment_row],
             ),
             experiment_row,
-            ReplayFeatures(pool.store.coordinates, pool.psi, pool.row[:, :, None]),
-            ReplayFeatures(pool.store.coordinates, pool.psi, pool.row[contexts.test][:, :, None]),
+            train,
+            replace(train, row=pool.row[contexts.test][:, :, None]),
             Truth(q, q.mean(axis=0)),
         )
 
-    def _log_rows(self, log: SampledRows) -> Rows:
+    def _scale_modifiers(self, log: SampledRows) -> FloatArray:
+        """Effect modifiers of all rows of the pool, scaled by this log."""
+        row, count = np.unique(self.pool.row[log.context, log.model], return_counts=True)
+        return scale_modifiers(fit_modifier_scaling(self.pool.modifiers[row], count), self.pool.modifiers)
+
+    def _log_rows(self, log: SampledRows, modifiers: FloatArray) -> Rows:
         """One weighted row per distinct output."""
         pool = self.pool
         row, inverse, count = np.unique(pool.row[log.context, log.model], return_inverse=True, return_counts=True)
         outcome = np.bincount(inverse, weights=log.outcome) / count
-        model = unanimous_code(log.model, inverse)
-        return Rows(pool.store.rows(row), pool.psi[row], outcome, model, count.astype(np.float64))
+        model, weight = unanimous_code(log.model, inverse), count.astype(np.float64)
+        return Rows(pool.store.rows(row), pool.psi[row], outcome, model, weight, modifiers=modifiers[row])

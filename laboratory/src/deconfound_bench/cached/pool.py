@@ -16,17 +16,18 @@ from deconfound_bench.gram_rows import GramStore, gram_store_by_cholesky
 from deconfound_bench.grid import Grid
 from deconfound_bench.hashed_pairs import hash_pairs
 
-POOL_VERSION = 2  # of the files in the folder
+POOL_VERSION = 3  # of the files in the folder
 BUCKETS = 2**18  # of the hashed text
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPool:
-    """Features and proxies of every distinct output, and the environment around them."""
+    """Features, proxies and effect modifiers of every distinct output, and the environment around them."""
 
     store: GramStore
     row: IntArray  # (contexts, models), row numbers of the store
     psi: FloatArray  # (rows, proxies)
+    modifiers: FloatArray  # (rows, c) effect modifiers before scaling
     environment: Environment
 
     def save(self, directory: Path, digest: str) -> None:
@@ -39,6 +40,7 @@ class CachedPool:
                 folder / "environment.npz",
                 row=self.row,
                 psi=self.psi,
+                modifiers=self.modifiers,
                 components=environment.components,
                 statistics=environment.statistics,
                 features=router.features,
@@ -67,7 +69,7 @@ def build_cached_pool(grid: Grid, environment: Environment, proxies: int) -> Cac
     psi = pca_proxies(environment.statistics, proxies)
     first_cell = np.empty(len(outputs), dtype=np.int64)
     first_cell[row.ravel()[::-1]] = np.arange(row.size)[::-1]
-    return CachedPool(store, row, psi[first_cell], environment)
+    return CachedPool(store, row, psi[first_cell], pairs.modifiers, environment)
 
 
 def _distinct_outputs(grid: Grid) -> tuple[IntArray, list[str], IntArray]:
@@ -107,4 +109,5 @@ def load_cached_pool(directory: Path) -> CachedPool:
         router,
         manifest["precision"],
     )
-    return CachedPool(GramStore(coordinates, kernel), arrays["row"], arrays["psi"], environment)
+    store = GramStore(coordinates, kernel)
+    return CachedPool(store, arrays["row"], arrays["psi"], arrays["modifiers"], environment)

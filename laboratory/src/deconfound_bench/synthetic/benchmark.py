@@ -19,7 +19,7 @@ from deconfound_bench.synthetic.constants import CORPUS_VERSION, UNDERFIT_PENALT
 from deconfound_bench.synthetic.draws import LABEL_PENALTY, SyntheticSampler
 from deconfound_bench.synthetic.pool import POOL_VERSION, build_pool, load_pool
 
-PROTOCOL_VERSION = 4  # results of different versions are not mixed
+PROTOCOL_VERSION = 5  # results of different versions are not mixed
 CONSTANTS_WITHOUT_EFFECT_ON_THE_POOL = ("noise", "label_noise", "longest_log", "longest_experiment")
 TARGETED_FAMILIES = (ExpOnly.name, ObsOnly.name, RepresentationExp.name, Cvci.name)
 

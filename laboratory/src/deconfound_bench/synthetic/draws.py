@@ -14,6 +14,7 @@ from deconfound.errors import UsageError
 from deconfound.features.proxy import Labels, ProxyMap, fit_proxy
 from deconfound.threads import one_blas_thread
 from deconfound_bench.batch_prediction import ReplayFeatures
+from deconfound_bench.effect_modifiers import fit_modifier_scaling, scale_modifiers
 from deconfound_bench.gram_rows import GramRows
 from deconfound_bench.replication import Replication, Truth
 from deconfound_bench.synthetic.constants import Constants
@@ -114,28 +115,46 @@ class SyntheticSampler:
         pool, constants = self.pool, self.constants
         log = draw_log(self.dgp, pool.train, confounding, n_log, constants.longest_log, seed)
         experiment = draw_experiment(self.dgp, pool.train, constants.longest_experiment, seed)
-        row, inverse, count = np.unique(log.row, return_inverse=True, return_counts=True)
-        outcome = np.bincount(inverse, weights=log.outcome) / count
-        phi = pool.store.rows(row)
-        with one_blas_thread():
-            proxy = _fit_proxy(phi, log, inverse, count, constants)
-            train = ReplayFeatures(pool.store.coordinates, _psi(proxy, pool.store.coordinates), pool.train.row)
-            test = ReplayFeatures(pool.evaluation_phi, _psi(proxy, pool.evaluation_phi), pool.evaluation.row)
+        train, test = self._replay_features(log)
         return Replication(
             self.models,
-            Rows(phi, train.psi[row], outcome, unanimous_code(log.model, inverse), count.astype(np.float64)),
+            self._log_rows(log, train),
             Rows(
                 pool.store.rows(experiment.row),
                 train.psi[experiment.row],
                 experiment.outcome,
                 experiment.model,
                 context=experiment.context,
+                modifiers=train.modifiers[experiment.row],
             ),
             experiment.row,
             train,
             test,
             self.truth,
         )
+
+    def _replay_features(self, log: LogRows) -> tuple[ReplayFeatures, ReplayFeatures]:
+        """Features on the contexts of log and experiment, and on the evaluation's; psi is learned from the log."""
+        pool = self.pool
+        row, inverse, count = np.unique(log.row, return_inverse=True, return_counts=True)
+        scaling = fit_modifier_scaling(pool.train_modifiers[row], count)
+        with one_blas_thread():
+            proxy = _fit_proxy(pool.store.rows(row), log, inverse, count, self.constants)
+            train_psi, test_psi = _psi(proxy, pool.store.coordinates), _psi(proxy, pool.evaluation_phi)
+        train = scale_modifiers(scaling, pool.train_modifiers)
+        test = scale_modifiers(scaling, pool.evaluation_modifiers)
+        return (
+            ReplayFeatures(pool.store.coordinates, train_psi, train, pool.train.row),
+            ReplayFeatures(pool.evaluation_phi, test_psi, test, pool.evaluation.row),
+        )
+
+    def _log_rows(self, log: LogRows, train: ReplayFeatures) -> Rows:
+        """One weighted row per distinct output."""
+        row, inverse, count = np.unique(log.row, return_inverse=True, return_counts=True)
+        outcome = np.bincount(inverse, weights=log.outcome) / count
+        model, weight = unanimous_code(log.model, inverse), count.astype(np.float64)
+        phi, modifiers = self.pool.store.rows(row), train.modifiers[row]
+        return Rows(phi, train.psi[row], outcome, model, weight, modifiers=modifiers)
 
 
 def _true_q(dgp: DataGeneratingProcess, held_out: LatentPool) -> FloatArray:

@@ -22,7 +22,7 @@ from deconfound_bench.synthetic.article_split import ArticleSplit, split_article
 from deconfound_bench.synthetic.constants import Constants
 from deconfound_bench.synthetic.dgp import draw_dgp, project_to_latent
 
-POOL_VERSION = 2  # of the files in the folder
+POOL_VERSION = 3  # of the files in the folder
 ARTICLES_PER_CHUNK = 4  # articles that a process summarizes before it reports
 
 
@@ -74,6 +74,8 @@ class SummaryPool:
     truth: LatentPool  # held out from log and experiment
     evaluation: LatentPool  # held out from log and experiment
     evaluation_phi: FloatArray  # (rows, r) in the coordinates of the store
+    train_modifiers: FloatArray  # (rows, c) effect modifiers before scaling
+    evaluation_modifiers: FloatArray  # (rows, c)
 
     def save(self, directory: Path, digest: str) -> None:
         """Save to a folder that is either complete or absent."""
@@ -81,6 +83,7 @@ class SummaryPool:
             np.save(folder / "kernel.npy", self.store.kernel)
             np.save(folder / "coordinates.npy", self.store.coordinates)
             np.save(folder / "evaluation_phi.npy", self.evaluation_phi)
+            np.savez(folder / "modifiers.npz", train=self.train_modifiers, evaluation=self.evaluation_modifiers)
             for name, part in (("train", self.train), ("truth", self.truth), ("evaluation", self.evaluation)):
                 np.savez(folder / f"{name}.npz", row=part.row, latent=part.latent, embedding=part.embedding)
             write_manifest(folder, {"version": POOL_VERSION, "digest": digest})
@@ -93,7 +96,9 @@ def load_pool(directory: Path) -> SummaryPool:
         np.load(directory / f"{name}.npy", mmap_mode="r") for name in ("kernel", "coordinates", "evaluation_phi")
     )
     train, truth, evaluation = (_load_part(directory / f"{name}.npz") for name in ("train", "truth", "evaluation"))
-    return SummaryPool(GramStore(coordinates, kernel), train, truth, evaluation, evaluation_phi)
+    with np.load(directory / "modifiers.npz") as stored:
+        modifiers = stored["train"], stored["evaluation"]
+    return SummaryPool(GramStore(coordinates, kernel), train, truth, evaluation, evaluation_phi, *modifiers)
 
 
 def _load_part(path: Path) -> LatentPool:
@@ -168,7 +173,8 @@ def featurize(summaries: SummaryCorpus, constants: Constants, progress: Progress
         LatentPool(texts.row, (features - mean) / sd, part.embedding)
         for (part, texts), features in zip(parts, latent, strict=True)
     )
-    return SummaryPool(store, train, truth, evaluation, evaluation_phi)
+    modifiers = hashed[0].modifiers, hashed[2].modifiers
+    return SummaryPool(store, train, truth, evaluation, evaluation_phi, *modifiers)
 
 
 def hash_summaries(corpus: Corpus, articles: IntArray, texts: SummaryTexts, constants: Constants) -> HashedPairs:
