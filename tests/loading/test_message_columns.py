@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
-from deconfound.loading import load
+from deconfound.loading import load, load_contexts
 from tests.support.studies import Good, as_csv, as_jsonl, good_with, refused, same, tables, write_study
 
 SYSTEM = {"role": "system", "content": "Be short."}
@@ -142,3 +143,18 @@ def test_an_ignored_column_of_messages_is_no_context():
     message = refused(**tables(good), ignore=["messages"])
     assert "context" in message
     assert "messages has no value" not in message
+
+
+def test_a_finished_conversation_as_target_is_the_context_before_its_answer():
+    """A log may name the contexts to generalize to; with its answers in them, none would be one of the study."""
+    rows = [{"messages": [SYSTEM, user(f"question {i}"), {"role": "assistant", "content": "Yes."}]} for i in range(5)]
+    rows[4]["messages"].pop()
+    texts = load_contexts(pa.Table.from_pylist(rows))["context"].to_pylist()
+    assert texts == [f"system: Be short.\n\nuser: question {i}" for i in range(5)]
+
+
+def test_a_start_of_an_answer_in_few_contexts_of_a_target_stays():
+    rows = [{"messages": [SYSTEM, user(f"question {i}")]} for i in range(5)]
+    rows[0]["messages"].append({"role": "assistant", "content": "Sure:"})
+    texts = load_contexts(pa.Table.from_pylist(rows))["context"].to_pylist()
+    assert texts[0].endswith("assistant: Sure:")

@@ -45,33 +45,42 @@ def message_column(raw: RawTable) -> str | None:
 def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     """The table with texts instead of messages; a column of plain texts stays as it is.
 
-    An answer at the end of the messages is the output, if there is no column of outputs, and no part of the context
-    if it is the same as the output: the context is what a model answered to.
+    The context is what a model answered to. An answer at the end of the messages is the output if there is no column
+    of outputs. It is no part of the context if it is the output, or if the table has no outputs and most rows end so.
     """
     conversations = None if columns.context is None else _conversations(raw, columns.context)
     if columns.output is not None:
         raw = _read_output(raw, columns.output)
     if conversations is None or columns.context is None:
         return raw
-    answers = [messages[-1].text if _ends_with_answer(messages) else None for messages in conversations]
-    answered = sum(answer is not None for answer in answers)
-    if columns.output is None and columns.may_lack_output and 2 * answered > len(answers):  # others are reported by row
+    answers: list[str | None] = [
+        messages[-1].text if _ends_with_answer(messages) else None for messages in conversations
+    ]
+    mostly_answered = 2 * sum(answer is not None for answer in answers) > len(answers)  # others are reported by row
+    if columns.output is not None:
+        answers = _only_outputs(answers, raw, columns.output)
+    elif not mostly_answered:
+        answers = [None] * len(answers)
+    elif columns.may_lack_output:
         raw = replace(raw, arrow=raw.arrow.append_column(OUTPUT, pa.array(answers, pa.string())))
         raw = _note(raw, f"{raw.source}: the output is the last message in column {columns.context}.")
-    elif columns.output is None:
-        answers = [None] * len(answers)
     else:
-        outputs = [python_value(value) for value in raw.arrow[columns.output]]
-        answers = [
-            answer if answer is not None and output is not None and answer.strip() == str(output).strip() else None
-            for answer, output in zip(answers, outputs, strict=True)
-        ]
+        raw = _note(raw, f"{raw.source}: the answers at the end of {columns.context} are no part of the contexts.")
     texts = [
         conversation_text(messages if answer is None else messages[:-1]) or None
         for messages, answer in zip(conversations, answers, strict=True)
     ]
     raw = _with_texts(raw, columns.context, texts)
     return _note(raw, f"{raw.source}: {columns.context} has messages, which are read as text, each after its role.")
+
+
+def _only_outputs(answers: Sequence[str | None], raw: RawTable, output: str) -> list[str | None]:
+    """The answers that are the row's output."""
+    outputs = [python_value(value) for value in raw.arrow[output]]
+    return [
+        answer if answer is not None and output is not None and answer.strip() == str(output).strip() else None
+        for answer, output in zip(answers, outputs, strict=True)
+    ]
 
 
 def _conversations(raw: RawTable, name: str) -> list[tuple[Message, ...]] | None:
