@@ -24,7 +24,6 @@ from deconfound.loading.convert import (
     to_floats,
     to_moderate_floats,
     to_strings,
-    to_times,
     without_missing_words,
 )
 from deconfound.loading.decimal_commas import read_decimal_commas, read_percentages
@@ -33,6 +32,7 @@ from deconfound.loading.nested_columns import field_names
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
+from deconfound.loading.times import to_times
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
 OUTCOME_FIX = (
