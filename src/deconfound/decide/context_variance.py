@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from deconfound.decide.recurring_contexts import PairVariances
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, usable_sd
 
 PRIOR_SHARE = 0.05
 """Prior median of each variance, as a share of the residual variance; its smallest value where no context recurs.
@@ -119,7 +119,7 @@ def _similarity(rows: Rows) -> FloatArray:
     kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
     if rows.psi is not None and rows.psi.shape[1]:
         sd = rows.psi.std(axis=0)
-        scaled = (rows.psi - rows.psi.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
+        scaled = (rows.psi - rows.psi.mean(axis=0)) / usable_sd(sd, np.abs(rows.psi).max(axis=0))
         kernels.append(_centered_kernel(scaled @ scaled.T))
     return np.asarray(sum(kernels) / len(kernels))
 
