@@ -98,6 +98,8 @@ def test_a_model_without_evidence_of_its_own_does_not_lead(result):
     values = replace(with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.1).values, covariance=covariance)
     first, second, *_ = answer_lines(replace(result, values=values))
     assert first.startswith(f"First by log and replay alone: {result.models[2]}, value 0.900.")
+    _, _, _, interval, _, bias, _ = value_rows(replace(result, values=values))[1]
+    assert (interval, bias) == ("none", "none")
     assert result.models[5] in second
 
 
@@ -213,6 +215,24 @@ def test_few_unseparated_pairs_are_named_and_many_listed_by_rank(result):
     ]
 
 
+def test_a_best_model_whose_lead_no_comparison_of_pairs_confirms_is_said_to_be_so(result):
+    """A lead of 2.7 standard errors of the difference: beyond 2.2 of five rivals, one-sided, not 2.85 of 15 pairs."""
+    close = with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.5 + 2.7 * np.sqrt(2) * 0.01], 0.01)
+    assert close.values.best_set() == (result.models[5],)
+    (line,) = lines(close, "Comparisons")
+    assert line == (
+        f"{result.models[5]} is the best model by a test of that question alone; in a comparison of all pairs its lead "
+        f"over {result.models[4]} is not significant."
+    )
+
+
+def test_routing_that_pays_is_part_of_the_answer(result):
+    pays = replace(result, routing=replace(result.routing, gain=0.1, verdict="route"))
+    assert any(line.startswith("Routing pays: ") for line in answer_lines(pays))
+    assert not any("Routing pays: " in line for line in lines(pays, "Routing"))
+    assert not any("Routing" in line for line in answer_lines(result))
+
+
 def test_the_table_has_one_row_per_model_best_first(result):
     heading, *rows = value_rows(result)
     assert [row[1] for row in rows] == list(result.values.ranking())
@@ -280,7 +300,7 @@ def test_a_result_on_another_scale_is_printed_on_it(result):
     assert cells[5] == f"{4 * (result.raw_log.estimate[i] - row['estimate']):+.2f}"
     assert cells[6] == f"{1 + 4 * result.experiment.estimate[i]:.2f} ± {4 * result.experiment.standard_error[i]:.2f}"
     assert f"up to {4 * result.log_bias.max_bias_bound:.2f}" in text
-    assert "gains +0.40 over" in lines(stars, "Routing")[0]
+    assert any("gains +0.40 over" in line for line in answer_lines(stars))
     assert "on your scale from 1 to 5" in comparison([stars])
     assert f"{1 + 4 * row['estimate']:.2f} ± " in comparison([stars])
     assert "your scale" not in result.summary(verbose=True)
