@@ -219,7 +219,8 @@ class PreparedStudy:
             replay=self.arrays.replay.rows(share),
             reward=fitted.final.reward,
             rows=self._training.at(share).experiment,
-            rated=[_rated_rows(table, self.study) for table in (self.study.log, self.study.experiment)],
+            rated_log=_rated_rows(self.study.log, self.study),
+            rated_experiment=_rated_rows(self.study.experiment, self.study),
             context_weight=context_weight,
             noise_group=rows.cluster if has_clusters else None,
         )

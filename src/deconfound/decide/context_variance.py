@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -30,7 +30,7 @@ class ContextVariance:
     by_model: FloatArray  # (k,) of the part that differs between models: what makes another model the best one
     by_model_sd: FloatArray  # (k,) posterior standard deviation of ``by_model``
     common: float  # of the part that all models share
-    estimated: bool  # from recurring contexts; otherwise differences that no feature shows are assumed to be small
+    estimated: bool  # from contexts that recur in the experiment; otherwise assumed to be small where nothing shows it
 
     @classmethod
     def equal(cls, count: int, by_model: float, by_model_sd: float, common: float) -> Self:
@@ -41,6 +41,16 @@ class ContextVariance:
     def zero(cls, count: int) -> Self:
         """No unpredicted differences."""
         return cls.equal(count, 0.0, 0.0, 0.0)
+
+    def raised_to(self, other: ContextVariance) -> ContextVariance:
+        """The larger variance of each model and of what they share; ``estimated`` as this one is."""
+        larger = other.by_model > self.by_model
+        return replace(
+            self,
+            by_model=np.where(larger, other.by_model, self.by_model),
+            by_model_sd=np.where(larger, other.by_model_sd, self.by_model_sd),
+            common=max(self.common, other.common),
+        )
 
     @classmethod
     def from_recurring(cls, pairs: PairVariances, explained_by_model: float, explained_common: float) -> Self:

@@ -31,7 +31,7 @@ class Recommendation:
 
     ``q`` is its calibrated value, ``margin`` the difference from the runner-up, net of cost. The verdict is "clear"
     where ``error_probability_bound`` is at most 1 - level: on average at most that share of clear contexts has another
-    best model.
+    best model. Intervals have the largest possible width where ``Policy.assumes_small_differences``.
     """
 
     context_id: str
@@ -93,11 +93,11 @@ class Policy:
         best, runner_up = contrasts.best[context], contrasts.runner_up[context]
         margin = float(contrasts.difference[context, runner_up])
         error_probability_bound = float(contrasts.error_probability_bound[context])
-        margin_half_width = _half_width(
-            contrasts.standard_error[context, runner_up], contrasts.df[context, runner_up], level
-        )
-        q = float(contrasts.value[context])
-        q_half_width = _half_width(contrasts.value_standard_error[context], contrasts.df[context, best], level)
+        q, margin_half_width, q_half_width = float(contrasts.value[context]), MAX_HALF_WIDTH, MAX_HALF_WIDTH
+        if not self.assumes_small_differences:
+            rival_error, df = contrasts.standard_error[context, runner_up], contrasts.df[context]
+            margin_half_width = _half_width(rival_error, df[runner_up], level)
+            q_half_width = _half_width(contrasts.value_standard_error[context], df[best], level)
         return Recommendation(
             context_id=context_id,
             model=self.models[best],

@@ -15,7 +15,7 @@ NO_SCALE = "Numbers are on a scale from 0 to 1."
 
 SMALL_DIFFERENCES = (
     "This assumes that contexts differ little in what text and columns do not show; "
-    "too few contexts recur to estimate it."
+    "too few contexts recur in the experiment to estimate it."
 )
 
 
