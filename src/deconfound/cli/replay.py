@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.cli.call_progress import DELAY, CallProgress
 from deconfound.cli.options import (
     EXIT_CODES,
     Commands,
@@ -26,7 +27,6 @@ from deconfound.cli.output_path import (
     writing,
 )
 from deconfound.cli.progress_line import ProgressLine
-from deconfound.cli.replay_progress import DELAY, ReplayProgress
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.escaping import escape_line, readable_path
@@ -185,13 +185,13 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _run_plan(plan: ReplayPlan, cache: ReplyCache, arguments: argparse.Namespace) -> ReplayRun:
     from deconfound.endpoints.runner import RunOptions
     from deconfound.replaying.replay_run import run_from_cache, run_plan, store_batches
-    from deconfound.report.replaying_text import batch_messages
+    from deconfound.report.calls_text import batch_messages
 
     if arguments.batch_results:
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    progress = ReplayProgress(ProgressLine(arguments.quiet, delay=DELAY))
+    progress = CallProgress(ProgressLine(arguments.quiet, delay=DELAY), "asking the models", "outputs")
     try:
         return run_plan(plan, cache, RunOptions(arguments.concurrency), progress)
     except KeyboardInterrupt:
