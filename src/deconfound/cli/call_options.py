@@ -22,9 +22,9 @@ CONCURRENCY = 8  # as ``endpoints.runner.CONCURRENCY``
 CACHE_EXTENSION = ".cache.sqlite"
 
 
-def add_call_options(parser: argparse.ArgumentParser) -> None:
-    """--cache and --concurrency."""
-    parser.add_argument("--cache", metavar="FILE", help=f"stored answers (default: beside -o, {CACHE_EXTENSION})")
+def add_call_options(parser: argparse.ArgumentParser, cache: str = CACHE_EXTENSION) -> None:
+    """--cache and --concurrency; ``cache`` is the default of the first."""
+    parser.add_argument("--cache", metavar="FILE", help=f"stored answers (default: beside -o, {cache})")
     parser.add_argument(
         "--concurrency",
         type=int,
@@ -49,22 +49,21 @@ def require_one_mode(arguments: argparse.Namespace, modes: Sequence[str]) -> str
     return chosen[0] if chosen else ""
 
 
-def cache_path(arguments: argparse.Namespace) -> Path:
-    """Where answers are stored: as --cache says, or beside the output."""
+def cache_path(arguments: argparse.Namespace, name: str = "") -> Path:
+    """Where answers are stored: as --cache says, or beside the output, by its name or by one that is always the same."""
     if arguments.cache is not None:
         if not arguments.cache.strip():
             raise UsageError("--cache is empty; name a file, or leave it out.")
         return Path(arguments.cache)
     output = require_path(arguments.output)
-    return output.with_name(f"{output.stem}{CACHE_EXTENSION}")
+    return output.with_name(f"{name or output.stem}{CACHE_EXTENSION}")
 
 
 @contextmanager
-def existing_cache(arguments: argparse.Namespace) -> Iterator[ReplyCache | None]:
+def existing_cache(path: Path) -> Iterator[ReplyCache | None]:
     """The cache, if there is one: what only looks makes none."""
     from deconfound.endpoints.reply_cache import ReplyCache
 
-    path = cache_path(arguments)
     if not path.exists():
         yield None
         return

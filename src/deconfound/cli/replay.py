@@ -121,7 +121,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import estimate_document, estimate_text
 
     plan = _plan(arguments)
-    with existing_cache(arguments) as cache:
+    with existing_cache(cache_path(arguments)) as cache:
         estimates = plan.estimate(cache)
     write_result(dump_json(estimate_document(plan, estimates)) if arguments.json else estimate_text(plan, estimates))
     return 0
@@ -132,7 +132,7 @@ def _todo(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import todo_text
 
     plan = _plan(arguments)
-    with existing_cache(arguments) as cache:
+    with existing_cache(cache_path(arguments)) as cache:
         missing = plan.todo(cache, arguments.replay)
     write_result(dump_json([asdict(cell) for cell in missing]) if arguments.json else todo_text(plan, missing))
     return 0
@@ -141,7 +141,7 @@ def _todo(arguments: argparse.Namespace) -> int:
 def _write_batch(arguments: argparse.Namespace) -> int:
     folder = batch_folder(arguments)
     plan = _plan(arguments)
-    with existing_cache(arguments) as cache:
+    with existing_cache(cache_path(arguments)) as cache:
         files = plan.batch_files(cache)
     write_batch_files(folder, files, _inputs(arguments), overwrite=arguments.overwrite)
     return 0

@@ -104,7 +104,7 @@ def judge(  # noqa: PLR0913  (each is an option of the command line)
     """Let every judge of a settings file score every distinct output by a rubric, and give the tables with scores.
 
     ``outputs`` is a table or a list of tables, such as log, experiment and replay. ``rubric`` is ``"summarization"`` or
-    a TOML file. ``scores_as`` is ``"labels"`` (one ``label_*`` per criterion, the mean of the judges), ``"features"``, or
+    a TOML file. ``scores_as`` is ``"labels"`` (one ``label_*`` per criterion), ``"features"``, or
     the name of a column for the combined score, such as ``"outcome"``; ``weights`` are those of the criteria in it.
     ``probe`` is the number of outputs on which the judges themselves are tested, ``human`` a column with scores of
     persons. Answers are stored in ``cache`` as they arrive; the same call continues after a kill.
