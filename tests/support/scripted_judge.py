@@ -13,7 +13,7 @@ from random import Random
 
 import pyarrow as pa
 
-from deconfound.judging.probe_texts import ORDER, PADDING
+from deconfound.judging.probe_texts import NEUTRAL, ORDER, PADDING
 from tests.support.replay_files import write_settings
 from tests.support.scripted_server import Answer, Exchange, completion
 
@@ -61,15 +61,22 @@ class ScriptedJudge:
     signature: str = "written by oak"
     strictness: float = 0.0
     noise: float = 0.04
+    seed: int = 0
+
+    def quality(self, context: str) -> float:
+        """How good all outputs of a context are."""
+        return Random(context).uniform(0.4, 0.6)  # noqa: S311
 
     def scores(self, prompt: str, draw: int = 0, model: str = "") -> dict[str, float]:
         """The scores of a prompt."""
-        sheet = read_sheet(prompt)
-        quality = Random(f"{sheet.context}").uniform(0.4, 0.6)  # noqa: S311
-        chance = Random(f"{prompt}{draw}{model}")  # noqa: S311
-        level = quality - self.strictness
+        return self.scores_of(read_sheet(prompt), f"{prompt}{draw}{model}")
+
+    def scores_of(self, sheet: Sheet, request: str) -> dict[str, float]:
+        """The scores of what is in a prompt; ``request`` is what makes its noise differ from that of others."""
+        chance = Random(f"{request}{self.seed}")  # noqa: S311
+        level = self.quality(sheet.context) - self.strictness
         level += self.text_order * sheet.output_first
-        level += self.length * any(sentence in sheet.output for sentence in PADDING)
+        level += self.length * any(added in sheet.output for added in (*PADDING, NEUTRAL[:40], ORDER))
         level += self.order * (ORDER in sheet.output)
         level += self.own * (self.signature in sheet.output)
         half = len(sheet.criteria) / 2

@@ -50,7 +50,7 @@ def require_one_mode(arguments: argparse.Namespace, modes: Sequence[str]) -> str
 
 
 def cache_path(arguments: argparse.Namespace, name: str = "") -> Path:
-    """Where answers are stored: as --cache says, or beside the output, by its name or by one that is always the same."""
+    """Where answers are stored: as --cache says, or beside the output, by its name or by a fixed one."""
     if arguments.cache is not None:
         if not arguments.cache.strip():
             raise UsageError("--cache is empty; name a file, or leave it out.")

@@ -168,7 +168,7 @@ def _finished(plan: JudgePlan, states: Sequence[JudgeState], outcome: RunOutcome
         judged_table(table.columns, rows, scores, plan.columns)
         for table, rows in zip(plan.tables, plan.pairs.rows, strict=True)
     )
-    probes = estimate_probes(_probe_data(plan, by_judge)) if plan.sample else ()
+    probes = estimate_probes(probe_data(plan, by_judge)) if plan.sample else ()
     counts = tuple(_count(one.name, state.verdicts[:count]) for one, state in zip(plan.judges, states, strict=True))
     return JudgeRun(plan, tables, scores, counts, probes, outcome, reused)
 
@@ -209,7 +209,8 @@ def _count(name: str, verdicts: Sequence[Verdict | None]) -> JudgeCount:
     return JudgeCount(name, len(verdicts) - sum(failures.values()), repaired, failures)
 
 
-def _probe_data(plan: JudgePlan, by_judge: Sequence[FloatArray]) -> ProbeData:
+def probe_data(plan: JudgePlan, by_judge: Sequence[FloatArray]) -> ProbeData:
+    """What the probes are computed from: the labels of every judge on all questions of the plan."""
     count, size = len(plan.pairs.pairs), len(plan.sample)
     judges = []
     for one, labels in zip(plan.judges, by_judge, strict=True):

@@ -16,6 +16,7 @@ from typing import Any
 from deconfound.judging.rubric import Criterion, Rubric
 
 MAX_CHARACTERS = 50_000  # of a reply; scores take a few hundred
+MAX_FALSE_STARTS = 300  # braces that begin no object; each may be read to the end of the reply
 THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)|\A.*</think>", re.DOTALL | re.IGNORECASE)
 TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*")
@@ -50,12 +51,12 @@ def parse_scores(text: str, rubric: Rubric) -> tuple[float, ...]:
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     """The JSON objects in a text, from left to right; objects inside others are parts of them."""
-    decoder, at = json.JSONDecoder(object_pairs_hook=_unique), 0
-    while (at := text.find("{", at)) >= 0:
+    decoder, at, false_starts = json.JSONDecoder(object_pairs_hook=_unique), 0, 0
+    while (at := text.find("{", at)) >= 0 and false_starts < MAX_FALSE_STARTS:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            at += 1
+            at, false_starts = at + 1, false_starts + 1
             continue
         yield value
         at = end

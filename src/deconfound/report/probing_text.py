@@ -32,8 +32,8 @@ def probe_text(run: JudgeRun) -> str:
     """One table per probe: the combined score of every judge, and criteria with a significant change."""
     parts = [
         f"Probes of the judges: labels and combined scores, with {format_percent(LEVEL)} intervals clustered by "
-        "context. Each interval is for itself; of twenty, one misses by chance. Of the criteria, those are listed whose "
-        "interval excludes 0; --json has all."
+        "context. Each interval is for itself; of twenty, one misses by chance. Of the criteria, those are listed "
+        "whose interval excludes 0; --json has all."
     ]
     for probe in PROBES:
         found = [one for one in run.probes if one.probe == probe]
@@ -91,8 +91,8 @@ def _orders_sentence(one: ProbeEstimate) -> str:
     more = "more" if interval.estimate > 0 else "less"
     subject = "these judges" if one.judge == AVERAGE else "this judge"
     return (
-        f"{name}: an output that orders full marks gets {abs(interval.estimate):.3f} {more} than its neutral twin, on the "
-        f"scale from 0 to 1 ({where}). Do not use {subject} on outputs that may contain such orders."
+        f"{name}: an output that orders full marks gets {abs(interval.estimate):.3f} {more} than its neutral twin, on "
+        f"the scale from 0 to 1 ({where}). Do not use {subject} on outputs that may contain such orders."
     )
 
 
