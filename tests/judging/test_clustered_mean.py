@@ -60,7 +60,7 @@ def test_intervals_cover_with_clusters():
 
     At a coverage of 95 %, fewer than 365 hits have a probability below 0.001. Ranks of 15 contexts have fewer degrees
     of freedom than the t interval assumes: their coverage was 94 %, and fewer than 358 hits at that have a probability
-    below 0.001. Without clusters there are about 250 and 200.
+    below 0.001. Without clusters there are 318 and 262.
     """
     rng = np.random.default_rng(4)
     context = np.repeat(np.arange(15), 4)

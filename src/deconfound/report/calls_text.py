@@ -43,9 +43,9 @@ def outcome_document(outcome: RunOutcome) -> dict[str, Any]:
     }
 
 
-def calls_text(subject: str, estimates: Sequence[ModelEstimate], heading: str = "model") -> str:
+def calls_text(subject: str, estimates: Sequence[ModelEstimate], names: tuple[str, str] = ("model", "outputs")) -> str:
     """What a run would ask for, and cost."""
-    headings = (heading, "outputs", "stored", "calls", "input tokens", "output tokens", "cost")
+    headings = (*names, "stored", "calls", "input tokens", "output tokens", "cost")
     rows = [_estimate_row(one) for one in estimates]
     if len(rows) > 1:
         rows.append(_estimate_row(total_estimate(estimates)))

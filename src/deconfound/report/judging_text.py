@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from deconfound.endpoints.call_estimates import ModelEstimate
+from deconfound.endpoints.run_meter import RunOutcome
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, pluralize, text_table
 from deconfound.judging.judge_plan import JudgePlan
 from deconfound.judging.judge_run import JudgeRun
+from deconfound.judging.verdicts import FORMAT_REFUSED
 from deconfound.report.calls_text import call_messages, calls_text, cost_text, outcome_document, total_estimate
 from deconfound.report.probing_text import probe_document, probe_text
 
@@ -38,7 +40,10 @@ def judging_text(run: JudgeRun) -> str:
 
 def judging_messages(run: JudgeRun) -> list[str]:
     """What the user should know beside the tables: failures, and what they mean for `evaluate`."""
-    lines = call_messages(run.outcome)
+    failed = {one.judge for one in run.counts if one.failed}
+    unfinished = {name: meter for name, meter in run.outcome.models.items() if name in failed}
+    lines = call_messages(RunOutcome(unfinished, run.outcome.expected))
+    lines += [_refused_form(name) for name in dict.fromkeys(_refusing(run)) if name not in failed]
     for one in run.counts:
         listed = sorted(one.failures.items(), key=lambda item: (-item[1], item[0]))
         for cause, count in listed[:MAX_LISTED_FAILURES]:
@@ -52,6 +57,19 @@ def judging_messages(run: JudgeRun) -> list[str]:
             f"Where a judge has no scores, the others' are averaged; the column judges counts them. {CONTINUE}"
         )
     return lines
+
+
+def _refusing(run: JudgeRun) -> list[str]:
+    """Judges whose servers did not accept some requests."""
+    causes = tuple(f"HTTP {status}" for status in FORMAT_REFUSED)
+    return [one.model for one in run.outcome.failures if one.cause.startswith(causes)]
+
+
+def _refused_form(judge: str) -> str:
+    return (
+        f"{escape_name(judge)}: the server does not accept a request for an enforced form. It was asked without; "
+        "structured = false in the settings saves the attempt."
+    )
 
 
 def _unscored_line(run: JudgeRun) -> str:
@@ -91,7 +109,7 @@ def judging_document(run: JudgeRun, paths: Sequence[str]) -> dict[str, Any]:
 def judging_estimate_text(plan: JudgePlan, estimates: Sequence[ModelEstimate]) -> str:
     """What a run would ask for, and cost."""
     note = "Repairs of unusable replies are not included."
-    return f"{calls_text(_subject(plan), estimates, 'judge').rstrip()} {note}\n"
+    return f"{calls_text(_subject(plan), estimates, ('judge', 'verdicts')).rstrip()} {note}\n"
 
 
 def judging_estimate_document(plan: JudgePlan, estimates: Sequence[ModelEstimate]) -> Mapping[str, Any]:
