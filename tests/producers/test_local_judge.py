@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
-from tests.producers.test_local_model import url  # noqa: F401  (a fixture)
 from tests.support.scripted_judge import judge_table, outputs_table, write_judges
 
 pytestmark = pytest.mark.slow
@@ -36,14 +35,14 @@ def judge(*options: str) -> int:
     )
 
 
-def test_a_small_model_judges_in_an_enforced_form(url, tmp_path, monkeypatch, capsys):  # noqa: F811
+def test_a_small_model_judges_in_an_enforced_form(local_model, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pq.write_table(outputs_table(3), "log.parquet")
     (tmp_path / "own.toml").write_text(RUBRIC)
     structured, plain = (
         judge_table(name, *SETTINGS, more, at="smollm2-135m") for name, more in (("a", ""), ("b", "structured = false"))
     )
-    write_judges(tmp_path, url, structured, endpoint="concurrency = 1")
+    write_judges(tmp_path, local_model, structured, endpoint="concurrency = 1")
     assert judge() == 0
     assert "6 answers in this run" in capsys.readouterr().out
     assert judge("--probe", "2", "--json") == 0
@@ -52,9 +51,9 @@ def test_a_small_model_judges_in_an_enforced_form(url, tmp_path, monkeypatch, ca
     assert found["asked"]["replies"] >= 12
     rows = pq.read_table("judged.parquet").to_pylist()
     assert all(0 <= row["label_clarity"] <= 1 and row["label_errors"] in range(10) for row in rows)
-    write_judges(tmp_path, url, plain, endpoint="concurrency = 1")
+    write_judges(tmp_path, local_model, plain, endpoint="concurrency = 1")
     assert judge("-o", "plain.parquet") in (0, 2, 4)  # without the form it may never answer in JSON
     capsys.readouterr()
-    write_judges(tmp_path, url, structured, endpoint="concurrency = 1")
+    write_judges(tmp_path, local_model, structured, endpoint="concurrency = 1")
     assert judge() == 0
     assert "0 answers in this run" in capsys.readouterr().out
