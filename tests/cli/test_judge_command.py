@@ -126,6 +126,22 @@ def test_failures_are_told_with_what_they_mean_for_evaluate(server, capsys):
     assert pq.read_table("judged.parquet")["label_clarity"].null_count == 0
 
 
+def test_a_server_without_an_enforced_form_is_named_once(server, capsys):
+    server.script = lambda one: error(400) if "response_format" in one.body else EXACT(one)
+    assert judge() == 0
+    err = capsys.readouterr().err
+    assert "a: the server does not accept a request for an enforced form." in err
+    assert "failed call" not in err
+
+
+def test_missing_verdicts_of_probes_are_told(server, capsys):
+    server.script = lambda one: error(500) if "full marks" in one.text else EXACT(one)
+    assert judge("--probe", "5") == 0
+    out, err = capsys.readouterr()
+    assert "5 verdicts of the probes missing" in err
+    assert "orders in the output: not possible" in out
+
+
 def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):
     server.script = lambda one: error(401, f"no {one.headers['authorization']}")
     assert judge() == 2
@@ -202,6 +218,7 @@ def test_missing_options(capsys):
         ('[judges.a]\nendpoint = "local"\nmodel = "x"\ntemprature = 1', 'Did you mean "temperature"'),
         ('[judge.a]\nendpoint = "local"\nmodel = "x"', 'no table "judge"'),
         ('[judges.a]\nendpoint = "lokal"\nmodel = "x"', 'no endpoint "lokal"'),
+        (judge_table("a") + judge_table("b"), "have the same model and settings"),
     ],
 )
 def test_faults_of_the_settings(server, tmp_path, capsys, settings, what):

@@ -141,6 +141,12 @@ def test_what_cannot_be_repaired_is_a_failure_and_no_score(tmp_path, text):
     assert again.table.equals(found.table)
 
 
+def test_a_reply_that_was_cut_off_says_what_to_raise(tmp_path):
+    with scripted_server(lambda _: completion('{"faithfulness": 4, "cov', finish_reason="length")) as server:
+        found = run(server, tmp_path, ONE, outputs=outputs_table(1))
+    assert "cut off at the limit of tokens (max_tokens)" in found.table["judge_failures"][0].as_py()
+
+
 def test_a_refusal_is_no_score_and_is_not_repaired(tmp_path):
     refusal = {"role": "assistant", "content": None, "refusal": "I cannot."}
     with scripted_server(lambda _: completion(None, message=refusal)) as server:

@@ -1,6 +1,6 @@
 """A judge whose scores are known: from the text alone, with noise, and with biases of a planted size.
 
-Biases are in units of a label, from 0 to 1. The noise depends on the whole request, so that a request has one answer.
+Biases are in units of a label, from 0 to 1. The noise depends on what is in the request, so that a request has one answer.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class ScriptedJudge:
 
     def scores(self, prompt: str, draw: int = 0, model: str = "") -> dict[str, float]:
         """The scores of a prompt."""
-        return self.scores_of(read_sheet(prompt), f"{prompt}{draw}{model}")
+        return self.scores_of(read_sheet(prompt), draw, model)
 
-    def scores_of(self, sheet: Sheet, request: str) -> dict[str, float]:
-        """The scores of what is in a prompt; ``request`` is what makes its noise differ from that of others."""
-        chance = Random(f"{request}{self.seed}")  # noqa: S311
+    def scores_of(self, sheet: Sheet, draw: int, model: str) -> dict[str, float]:
+        """The scores of what is in a prompt; the wording of the rest does not change them."""
+        chance = Random(f"{sheet}{draw}{model}{self.seed}")  # noqa: S311
         level = self.quality(sheet.context) - self.strictness
         level += self.text_order * sheet.output_first
         level += self.length * any(added in sheet.output for added in (*PADDING, NEUTRAL[:40], ORDER))

@@ -12,8 +12,8 @@ output = "summary"
 
 instruction = """
 Score how good the summary is as a summary of the article. Judge by the article alone: what you know from elsewhere
-neither supports nor contradicts the summary. Score every criterion by itself. Scores between two descriptions mean
-that the summary lies between them."""
+neither supports nor contradicts the summary. Score every criterion by itself. If the summary lies between two
+descriptions, choose the nearer one."""
 
 # A scale goes from the worst to the best score; anchors say what scores mean. weight is the share in the combined
 # score (--as outcome); without it, 1 for a scale and 0 for a count.

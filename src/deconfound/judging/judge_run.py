@@ -58,7 +58,7 @@ class JudgeRun:
 
     ``tables`` have the rows of the inputs with the scores added. ``counts`` say what each judge did, ``probes`` what
     was found about the judges, and ``outcome`` what the calls of this run did; ``reused`` is the number of verdicts
-    that needed no call.
+    that needed no call, ``missing_probes`` that of the probes' verdicts without scores.
     """
 
     plan: JudgePlan
@@ -68,6 +68,7 @@ class JudgeRun:
     probes: tuple[ProbeEstimate, ...]
     outcome: RunOutcome
     reused: int
+    missing_probes: int = 0
 
     @property
     def table(self) -> pa.Table:
@@ -170,7 +171,8 @@ def _finished(plan: JudgePlan, states: Sequence[JudgeState], outcome: RunOutcome
     )
     probes = estimate_probes(probe_data(plan, by_judge)) if plan.sample else ()
     counts = tuple(_count(one.name, state.verdicts[:count]) for one, state in zip(plan.judges, states, strict=True))
-    return JudgeRun(plan, tables, scores, counts, probes, outcome, reused)
+    unanswered = sum(bool(_failure(one)) for state in states for one in state.verdicts[count:])
+    return JudgeRun(plan, tables, scores, counts, probes, outcome, reused, unanswered)
 
 
 def label_array(verdicts: Sequence[Verdict | None], rubric: Rubric) -> FloatArray:

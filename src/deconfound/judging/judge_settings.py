@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,25 @@ def _read_all(
         problems.append(Problem(source, what, f"Write one table per judge: [judges.NAME]. {EXAMPLE}"))
         return ()
     found = [_read_judge(name, table, source, endpoints, problems) for name, table in tables.items()]
-    return tuple(judge for judge in found if judge is not None)
+    judges = tuple(judge for judge in found if judge is not None)
+    problems += _equal_judges(judges, source)
+    return judges
+
+
+def _equal_judges(judges: Sequence[Judge], source: str) -> list[Problem]:
+    """Judges who would be asked the very same: they share one answer, and their mean is that of one."""
+    seen: dict[str, str] = {}
+    problems = []
+    for judge in judges:
+        chat = judge.chat
+        body = json.dumps(
+            [chat.endpoint.call_url, chat.model, chat.system, chat.seed, dict(chat.parameters)], default=str
+        )
+        if body in seen:
+            what = f"judges {quote(seen[body])} and {quote(judge.name)} have the same model and settings"
+            problems.append(Problem(source, what, "Leave one of them out, or give it another model."))
+        seen.setdefault(body, judge.name)
+    return problems
 
 
 def _read_judge(

@@ -187,7 +187,7 @@ class _Reader:
         try:
             return Verdict(parse_scores(reply.text, self.calls.rubric))
         except UnusableReplyError as error:
-            problem = "it was cut off at the limit of tokens" if reply.status == "truncated" else str(error)
+            problem = _problem(reply, error)
         request = self.calls.repair(self.builders[structured], question, reply.text, problem)
         return Pending(0, structured, request.key, reply.text, problem)
 
@@ -200,7 +200,13 @@ class _Reader:
         try:
             return Verdict(parse_scores(replies[pending.key].text, self.calls.rubric), repaired=True)
         except UnusableReplyError as error:
-            return Verdict(None, f"the reply cannot be used, also after a repair: {error}")
+            problem = _problem(replies[pending.key], error)
+            return Verdict(None, f"the reply cannot be used, also after a repair: {problem}")
+
+
+def _problem(reply: Reply, error: UnusableReplyError) -> str:
+    """Why a reply has no scores; of one that was cut off, that comes first."""
+    return "it was cut off at the limit of tokens (max_tokens)" if reply.status == "truncated" else str(error)
 
 
 def work_by_endpoint(

@@ -50,6 +50,8 @@ def judging_messages(run: JudgeRun) -> list[str]:
             lines.append(f"{escape_name(one.judge)}: no scores of {pluralize(count, 'output')}: {escape_line(cause)}")
         if len(listed) > MAX_LISTED_FAILURES:
             lines.append(f"{escape_name(one.judge)}: {len(listed) - MAX_LISTED_FAILURES:,} more causes.")
+    if run.missing_probes:
+        lines.append(f"{pluralize(run.missing_probes, 'verdict')} of the probes missing: less is compared. {CONTINUE}")
     if run.unscored:
         lines.append(_unscored_line(run))
     elif not run.complete:
@@ -100,6 +102,7 @@ def judging_document(run: JudgeRun, paths: Sequence[str]) -> dict[str, Any]:
         "judges": [{**asdict(one), "failed": one.failed} for one in run.counts],
         "mean_labels": dict(zip(run.plan.rubric.names, _means(run), strict=True)),
         "reused": run.reused,
+        "missing_probes": run.missing_probes,
         "asked": outcome_document(run.outcome),
         "messages": judging_messages(run),
         **({"probes": probe_document(run)} if run.plan.sample else {}),
