@@ -1,7 +1,7 @@
 """Biases of a planted size are found in the report, inside their intervals; judges without a bias show none.
 
-One report is made over HTTP, with a seed at which all intervals cover; each of them does so for 95 % of the seeds, which
-is simulated without HTTP.
+One report is made over HTTP, with a seed at which all intervals cover; each of them does so for 95 % of the seeds,
+which is simulated without HTTP.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A judge whose scores are known: from the text alone, with noise, and with biases of a planted size.
 
-Biases are in units of a label, from 0 to 1. The noise depends on what is in the request, so that a request has one answer.
+Biases are in units of a label, from 0 to 1. The noise depends on what is in the request, so it has one answer.
 """
 
 from __future__ import annotations
