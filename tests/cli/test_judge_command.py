@@ -67,6 +67,22 @@ def test_several_tables_go_into_a_folder_and_share_their_answers(server, tmp_pat
     assert "label_clarity" in study.label_names
 
 
+@pytest.mark.usefixtures("server")
+def test_files_in_a_folder_are_called_as_their_tables(tmp_path, capsys):
+    rows = outputs_table(1).to_pylist()
+    (tmp_path / "parts").mkdir()
+    for name in ("log.v1.jsonl", "log.v2.jsonl", "parts/one.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tables = ["log.v1.jsonl", "log.v2.jsonl", "parts/*.jsonl"]
+    assert main(["judge", "--judges", "judges.toml", "-q", "--outputs", *tables]) == 0
+    names = ["log.v1.parquet", "log.v2.parquet", "parts.parquet"]
+    assert sorted(path.name for path in (tmp_path / "judged").iterdir()) == names
+    assert (
+        main(["judge", "--judges", "judges.toml", "-q", "--outputs", "parts", "parts/one.jsonl", "parts/*.jsonl"]) == 2
+    )
+    assert "Two tables would be written to parts.parquet" in capsys.readouterr().err
+
+
 def test_the_same_command_replaces_its_own_table_and_no_other(server, tmp_path, capsys):
     assert judge() == judge() == 0
     assert len(server.requests) == 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -263,13 +264,24 @@ def _output_paths(arguments: argparse.Namespace) -> list[Path]:
         require_format(path)
         return [check_output_file(arguments.output, inputs, overwrite=_may_replace([path], arguments))]
     folder = check_output_folder(arguments.output)
-    names = [Path(name).name.partition(".")[0] or "table" for name in arguments.outputs]
+    names = list(map(_table_name, arguments.outputs))
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise UsageError(f"Two tables would be written to {repeated}.parquet; judge them one by one, or rename one.")
     paths = [folder / f"{name}.parquet" for name in names]
     check_files(paths, inputs, overwrite=_may_replace(paths, arguments))
     return paths
+
+
+def _table_name(argument: str) -> str:
+    """The name of a table without what says how it is stored; that of its folder for a pattern."""
+    from deconfound.loading.files import CODECS, FORMATS, JSON
+
+    path = Path(argument)
+    name = path.parent.name if has_magic(path.name) else path.name
+    while Path(name).suffix.lower() in (*CODECS, *FORMATS, JSON):
+        name = Path(name).stem
+    return name or "table"
 
 
 def _may_replace(paths: Sequence[Path], arguments: argparse.Namespace) -> bool:

@@ -88,8 +88,8 @@ def _orders_sentence(one: ProbeEstimate) -> str:
         return f"{name}: too few contexts to say whether an order in the output changes scores ({where})."
     if interval.low <= 0 <= interval.high:
         return (
-            f"{name}: no sign that an order in the output changes scores ({interval.estimate:+.3f}; {where}). It may "
-            f"gain up to {interval.high:.3f}."
+            f"{name}: no sign that an order in the output changes scores ({interval.estimate:+.3f}; {where}). Gains of "
+            f"more than {interval.high:.3f} are excluded."
         )
     more = "more" if interval.estimate > 0 else "less"
     subject = "these judges" if one.judge == AVERAGE else "this judge"
