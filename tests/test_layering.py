@@ -29,7 +29,7 @@ RANKS = (
     {"features", "traces", "replaying"},
     {"reward"},
     {"tune", "value", "metrics"},
-    {"surface_share", "decide", "evidence"},
+    {"surface_share", "decide", "evidence", "judging"},
     {"crossfit"},
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},

@@ -17,6 +17,7 @@ _PUBLIC_NAMES = {
     "evaluation_options": ("EvaluationOptions",),
     "features": ("FeatureSpec",),
     "findings": ("Finding",),
+    "judging": ("JudgePlan", "JudgeRun", "judge"),
     "loading": ("load",),
     "planning": ("plan",),
     "replaying": ("ReplayPlan", "ReplayRun", "replay"),
@@ -47,6 +48,9 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.evaluation_options import EvaluationOptions as EvaluationOptions
     from deconfound.features import FeatureSpec as FeatureSpec
     from deconfound.findings import Finding as Finding
+    from deconfound.judging import JudgePlan as JudgePlan
+    from deconfound.judging import JudgeRun as JudgeRun
+    from deconfound.judging import judge as judge
     from deconfound.loading import load as load
     from deconfound.planning import plan as plan
     from deconfound.replaying import ReplayPlan as ReplayPlan

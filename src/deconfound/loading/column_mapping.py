@@ -34,6 +34,7 @@ COLUMNS_BY_ROLE: dict[str, tuple[str, ...]] = {
     "replay": ("context_id", "context", "model", "output", "draw"),
     "target": ("context_id", "context", "cluster"),
     "contexts": ("context_id", "context", "output"),
+    "outputs": ("context_id", "context", "model", "output"),
 }
 PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
@@ -41,6 +42,7 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "replay": ("feature_",),
     "target": ("feature_",),
     "contexts": (),
+    "outputs": (),
 }
 ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
 """Columns that no name gives away: what models were drawn for is only known from --map or from an assignment."""
