@@ -156,6 +156,8 @@ class _ContextContrasts:
             contrast_variance(best, deviation_difference, refits, draw_variance, covariance, calibration)
         )
         df = np.minimum(np.minimum(calibration.df[best][:, None], calibration.df), max(len(refits) - 1, 1))
+        unsure = calibration.context_variance.by_model_sd  # a variance that is taken too small makes all contexts clear
+        cautious_error = np.sqrt(standard_error**2 + unsure[best][:, None] + unsure)
         rival = np.ones(q.shape, dtype=np.bool_)
         rival[row, best] = False
         max_regret = 1.0 + cost[best] - cost.min()
@@ -169,8 +171,8 @@ class _ContextContrasts:
                 value_variance(best, deviation, refits, draw_variance, covariance, calibration)
             ),
             df=df,
-            error_probability_bound=_error_probability_bound(difference, standard_error, df, rival),
-            expected_regret_bound=np.minimum(_expected_regret(difference, standard_error, rival), max_regret),
+            error_probability_bound=_error_probability_bound(difference, cautious_error, df, rival),
+            expected_regret_bound=np.minimum(_expected_regret(difference, cautious_error, rival), max_regret),
         )
 
 
