@@ -42,8 +42,8 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("feature_",),
     "contexts": (),
 }
-ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
-"""Columns that no name gives away: what models were drawn for is only known from --map or from an assignment."""
+ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit", "segment"), "target": ("unit",)}
+"""Columns that no name gives away: what models were drawn for, or may be chosen by, is only known from an option."""
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
 INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
 NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")

@@ -47,7 +47,7 @@ def hash_words(words: Sequence[bytes], namespace: Namespace, buckets: int) -> ND
         return np.zeros(buckets)
     crc = np.fromiter(map(zlib.crc32, words), np.uint64, len(words))
     columns, signs = columns_and_signs(phrase_keys(crc, namespace).ravel()[:-1], buckets)
-    sums: NDArray[np.float64] = np.bincount(columns, weights=signs, minlength=buckets)
+    sums = np.bincount(columns, weights=signs, minlength=buckets).astype(np.float64)
     norm = float(np.sqrt(sums @ sums))
     return np.asarray(sums / norm) if norm else sums
 
