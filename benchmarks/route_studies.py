@@ -23,12 +23,13 @@ TOPIC_WORDS, OTHER_WORDS = 10, 6  # per prompt
 LOG_BIAS = (0.0, -0.05, 0.12)  # of ratings in the log, by model
 VALUE = (0.53, 0.50, 0.48)
 INTERACTION = ((0.15, 0.05, -0.12, -0.08), (-0.10, 0.0, 0.15, -0.05), (-0.05, -0.05, -0.05, 0.15))
-VOCABULARY = {
-    "code": "python function compile loop array bug stack variable parser thread class module".split(),
-    "verse": "poem rhyme stanza verse ballad sonnet lyric meter ode couplet refrain image".split(),
-    "law": "contract clause tenant lease court statute liability party notice appeal deed breach".split(),
-    "food": "recipe oven flour butter simmer onion dough garlic roast broth spice skillet".split(),
-}
+TOPIC_VOCABULARY = """
+code python function compile loop array bug stack variable parser thread class module
+verse poem rhyme stanza verse ballad sonnet lyric meter ode couplet refrain image
+law contract clause tenant lease court statute liability party notice appeal deed breach
+food recipe oven flour butter simmer onion dough garlic roast broth spice skillet
+"""
+VOCABULARY = {line.split()[0]: line.split()[1:] for line in TOPIC_VOCABULARY.strip().splitlines()}
 TOPICS = tuple(VOCABULARY)
 OTHERS = tuple(f"word{number}" for number in range(300))
 STYLES = {"ant": "certainly here is", "bee": "in short", "cat": "great question"}

@@ -70,8 +70,10 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
     """Refuse a mapping of a name that is not canonical."""
     for given in mapping:
         _, name = split_scope(given)
-        if name not in (*ALIASES, "unit") and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
-            names = (*ALIASES, "unit", *(f"{prefix}*" for prefix in ALL_PREFIXES))
+        if name not in (*ALIASES, *ONLY_MAPPED["experiment"]) and not (
+            name.startswith(ALL_PREFIXES) and not name.endswith("_")
+        ):
+            names = (*ALIASES, *ONLY_MAPPED["experiment"], *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
             raise UsageError(
                 f"--map: {quote(name)} is not a column that can be mapped{suggestion} Choose from {join_names(names)}."
@@ -249,7 +251,10 @@ def _may_have(role: str, name: str) -> bool:
 
 def _missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
     """The problem of a --map whose column does not exist."""
-    purpose = "for which models were drawn" if split_scope(name)[1] == "unit" else f"which --map gives for {name}"
+    canonical = split_scope(name)[1]
+    purpose = {"unit": "for which models were drawn", "segment": "by which models are to be chosen"}.get(
+        canonical, f"which --map gives for {name}"
+    )
     what = f"there is no column {quote(column)}, {purpose}; the columns are {join_names(present)}"
     return Problem(source, what, _mapping_fix(name, column, present))
 
