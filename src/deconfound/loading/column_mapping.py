@@ -70,10 +70,9 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
     """Refuse a mapping of a name that is not canonical."""
     for given in mapping:
         _, name = split_scope(given)
-        if name not in (*ALIASES, *ONLY_MAPPED["experiment"]) and not (
-            name.startswith(ALL_PREFIXES) and not name.endswith("_")
-        ):
-            names = (*ALIASES, *ONLY_MAPPED["experiment"], *(f"{prefix}*" for prefix in ALL_PREFIXES))
+        known = (*ALIASES, *ONLY_MAPPED["experiment"])
+        if name not in known and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
+            names = (*known, *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
             raise UsageError(
                 f"--map: {quote(name)} is not a column that can be mapped{suggestion} Choose from {join_names(names)}."
@@ -262,4 +261,5 @@ def _missing_mapped_column(source: str, name: str, column: str, present: Sequenc
 def _mapping_fix(name: str, missing: str, present: Sequence[str]) -> str:
     similar = similar_name(missing, present)
     hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
-    return f"Pass --map {name}=COLUMN{hint}."
+    option = "--by COLUMN" if split_scope(name)[1] == "segment" else f"--map {name}=COLUMN"
+    return f"Pass {option}{hint}."

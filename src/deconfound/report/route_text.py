@@ -48,8 +48,9 @@ def _answer(learned: LearnedPolicy, scale: Scale) -> str:
     by, gain = BY[evidence.considered], _gain(learned, scale)
     if policy.kind == "single":
         return f"Routing {by} does not pay: use {best} everywhere. {gain}"
-    start = "Route" if evidence.pays else "Routing does not pay, but as requested the policy routes"
-    return f"{start} {by}. {gain}"
+    if not evidence.pays:
+        return f"Routing {by} does not pay; the policy routes because --kind requests it. {gain}"
+    return f"Routing {by} {'pays' if evidence.gain_low > 0 else 'probably pays'}. {gain}"
 
 
 def _gain(learned: LearnedPolicy, scale: Scale) -> str:
@@ -86,9 +87,8 @@ def _table(learned: LearnedPolicy, scale: Scale) -> list[str]:
     rows = [f"{'model':<{width}}  contexts  share  {net}"]
     for at in sorted(range(len(names)), key=lambda one: (-counts[one], -policy.scores[one])):
         value = scale.value(float(policy.scores[at]))
-        rows.append(
-            f"{names[at]:<{width}}  {counts[at]:>8,}  {format_percent(round(counts[at] / total, 2)):>5}  {value}"
-        )
+        share = format_percent(round(counts[at] / total, 2))
+        rows.append(f"{names[at]:<{width}}  {counts[at]:>8,}  {share:>5}  {value}")
     return [*rows, *_segment_lines(learned)]
 
 

@@ -62,8 +62,8 @@ class RoutingPolicy:
         return "segments" if isinstance(self.rule, SegmentScores) else "context"
 
     def score(self, prompt: str, segment: str | None) -> NDArray[np.float64]:
-        """Score of each model (k,); a segment that the study did not have gets the scores of all rows."""
-        if isinstance(self.rule, PromptScores):
+        """Score of each model (k,); a blank prompt, or a segment that the study lacks, gets those of all rows."""
+        if isinstance(self.rule, PromptScores) and prompt.strip():
             return self.rule(prompt)
         if isinstance(self.rule, SegmentScores) and segment is not None:
             return self.rule.by_segment.get(segment, self.scores)
