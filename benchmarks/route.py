@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import deconfound as dc
 from benchmarks.real_grids import seed_range
-from benchmarks.real_grids_studies import PLANS, study_source
+from benchmarks.real_grids_studies import PLANS, GridStudy, absent_source, study_source
 from benchmarks.route_studies import MODELS, PlantedStudy, make_study
 from deconfound.policy_learning import LearnedPolicy, route
 from deconfound.policy_learning.distillation import LinearScores
@@ -33,7 +33,7 @@ from deconfound.words.word_splitting import tokenize
 FloatArray = NDArray[np.float64]
 Measures = dict[str, float]
 ROWS_PER_MODEL = 20
-PLANTED = {"planted, pays": True, "planted, does not pay": False}
+PLANTED = {"planted-pays": True, "planted-does-not-pay": False}
 BUCKETS = 2**10
 COLUMNS = {
     "written": "written policy",
@@ -41,16 +41,14 @@ COLUMNS = {
     "written_over_best": "written, over the truly best single model",
     "oracle": "best model of each prompt",
     "t_learner": "T-learner",
-    "segments": "written policy by topic",
 }
 
 
 def measure(learned: LearnedPolicy, prompts: Sequence[str], models: Sequence[str], q: FloatArray) -> Measures:
     """Mean true outcome of the router and of the written policy on fresh prompts, minus that of the single model."""
     policy, evidence = learned.policy, learned.policy.evidence
-    chosen, router = [], Router(policy)
-    for text in prompts:
-        chosen.append(models.index(router.choose(text)))
+    router = Router(policy)
+    chosen = [models.index(router.choose(text)) for text in prompts]
     reached = q[np.arange(len(q)), chosen].mean()
     single = q[:, models.index(policy.default)].mean()
     forced = float(reached - single)
@@ -69,8 +67,7 @@ def measure(learned: LearnedPolicy, prompts: Sequence[str], models: Sequence[str
     }
 
 
-def grid_measures(source: object, grid: str, seed: int) -> Measures:
-    study = source(grid, seed)  # type: ignore[operator]
+def grid_measures(study: GridStudy) -> Measures:
     loaded = dc.load(log=study.log, experiment=study.first_rows(ROWS_PER_MODEL), replay=study.replay)
     learned = route(loaded, kind="context")
     text_of = dict(zip(study.fresh["context_id"].to_pylist(), study.fresh["context"].to_pylist(), strict=True))
@@ -111,9 +108,8 @@ def run(given: argparse.Namespace, results: dict[str, dict[str, Measures]]) -> N
                 continue
             start = time.process_time()
             try:
-                found = (
-                    planted_measures(seed, pays=PLANTED[cell]) if cell in PLANTED else grid_measures(source, cell, seed)
-                )
+                is_planted = cell in PLANTED
+                found = planted_measures(seed, pays=PLANTED[cell]) if is_planted else grid_measures(source(cell, seed))
             except dc.DeconfoundError as error:
                 print(f"{cell}, seed {seed}: refused: {error}", file=sys.stderr, flush=True)
                 continue
@@ -143,11 +139,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--seeds", type=seed_range, default=range(3000, 3015))
-    parser.add_argument("--cells", type=lambda text: text.split(","), default=[*PLANS, *PLANTED])
+    parser.add_argument("--cells", nargs="+", choices=(*PLANS, *PLANTED), default=[*PLANS, *PLANTED])
     parser.add_argument("--out", type=Path)
     given = parser.parse_args(arguments)
-    cells = {cell.replace("-", ", ").replace("_no", "") if cell.startswith("planted") else cell for cell in given.cells}
-    given.cells = [cell for cell in (*PLANS, *PLANTED) if cell in cells or cell in given.cells]
+    grids = [cell for cell in given.cells if cell in PLANS]
+    absent = absent_source(given.data, None, grids, given.seeds)
+    if absent is not None:
+        print(f"{absent} is absent. Pass the grids with --data, or leave them out with --cells.", file=sys.stderr)
+        return 2
     results: dict[str, dict[str, Measures]] = {}
     if given.out is not None and given.out.exists():
         results = json.loads(given.out.read_text())

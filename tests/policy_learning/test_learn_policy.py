@@ -15,7 +15,7 @@ from deconfound.errors import UsageError
 from deconfound.evaluation import prepare
 from deconfound.evaluation_options import MIN_REFITS, EvaluationOptions
 from deconfound.policy_learning import context_policy
-from deconfound.policy_learning.context_policy import calibrate_scores, cross_fitted_context_policy, out_of_fold_scores
+from deconfound.policy_learning.context_policy import ScoreCalibration, cross_fitted_context_policy, out_of_fold_scores
 from deconfound.policy_learning.learn_policy import routing_pays
 from deconfound.policy_learning.prompts import Prompts
 from deconfound.policy_learning.segment_policy import cross_fitted_segment_policy, segment_values
@@ -178,7 +178,8 @@ def test_the_gain_of_a_router_equals_a_naive_loop():
     for fold in fits_of(t).folds:
         train = t.take(fold.train)
         value = [train.outcome[train.model == a].mean() for a in range(2)]
-        slope, mean = calibrate_scores(train, signal[fold.train])
+        calibration = ScoreCalibration.fit(train, signal[fold.train])
+        slope, mean = calibration.slope, calibration.mean
         for row in fold.held_out:
             net = [value[a] + slope * (signal[row, a] - mean[a]) for a in range(2)]
             pick, single = int(np.argmax(net)), int(np.argmax(value))
@@ -224,11 +225,12 @@ def test_a_cost_decides_and_a_policy_that_is_too_expensive_is_not_written():
 
 
 def test_a_gain_that_cannot_be_estimated_does_not_pay(learned):
-    gain = learned.gain
-    assert routing_pays(gain, gain)
-    assert not routing_pays(replace(gain, gain=float("nan")), gain)
-    assert not routing_pays(replace(gain, gain=gain.min_gain / 2), gain)
-    assert not routing_pays(gain, replace(gain, gain_low=-0.01))
+    gain, below = learned.gain, replace(learned.gain, gain_low=-0.01)
+    for confirmed in (True, False):
+        assert routing_pays(gain, gain, confirmed)
+        assert not routing_pays(replace(gain, gain=float("nan")), gain, confirmed)
+        assert not routing_pays(replace(gain, gain=gain.min_gain / 2), gain, confirmed)
+        assert routing_pays(gain, below, confirmed) == confirmed
 
 
 def test_impossible_kinds_are_refused_before_the_work(study):

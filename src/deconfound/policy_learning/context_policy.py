@@ -19,6 +19,8 @@ from deconfound.router.prompt_scores import PromptScores, StyleScale
 from deconfound.value import ScoredExperiment
 
 MIN_SLOPE_SE = 1.0  # standard errors by which a slope must exceed zero; the gain is tested afterwards, decision 0022
+CONFIRMING_SE = 2.0
+MAX_PROMPTS = 10_000  # of the replay, evenly spaced; a router of five hundred features learns little from more
 NOTHING = np.zeros(0, dtype=np.int64)
 
 
@@ -42,8 +44,12 @@ class PromptRouter:
         used, at = np.unique(prompts.of_context[is_used], return_inverse=True)
         total = np.zeros((len(used), q.shape[1]))
         np.add.at(total, at, q[is_used])
+        mean_q = total / np.bincount(at)[:, None]
+        if len(used) > MAX_PROMPTS:
+            part = np.linspace(0, len(used) - 1, MAX_PROMPTS).astype(np.int64)
+            used, mean_q = used[part], mean_q[part]
         scale = prompts.style_scale(used)
-        scores = LinearScores.fit(prompts.features(used, scale), total / np.bincount(at)[:, None])
+        scores = LinearScores.fit(prompts.features(used, scale), mean_q)
         coef = correction_coef(
             _experiment_residuals(prompts, arrays, rows, scores, scale),
             _log_residuals(prompts, held_out, scores, scale),
@@ -105,16 +111,26 @@ def cross_fitted_context_policy(
     for fold in fitted.folds:
         train = data.take(fold.train)
         values[fold.held_out] = value = FoldCalibration.fit(train).value
-        slope, mean = calibrate_scores(train, scores[fold.train])
-        calibrated[fold.held_out] = value + slope * (scores[fold.held_out] - mean)
+        calibration = ScoreCalibration.fit(train, scores[fold.train])
+        calibrated[fold.held_out] = value + calibration.slope * (scores[fold.held_out] - calibration.mean)
     return CrossFittedPolicy(calibrated, values)
 
 
-def calibrate_scores(data: ScoredExperiment, scores: FloatArray) -> tuple[float, FloatArray]:
-    """The part of the scores' differences that randomized outcomes confirm, and the mean score of each model (k,)."""
-    mean = np.average(scores, axis=0, weights=data.weight)
-    fit = SlopeFit.from_experiment(replace(data, q=scores), mean)
-    return fit.shrunken(MIN_SLOPE_SE), np.asarray(mean)
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCalibration:
+    """How far randomized outcomes confirm differences of scores between prompts."""
+
+    slope: float  # what counts of them, in [0, 1]
+    mean: FloatArray  # (k,) mean score of each model
+    confirmed: bool  # whether the slope is more than ``CONFIRMING_SE`` standard errors above zero
+
+    @classmethod
+    def fit(cls, data: ScoredExperiment, scores: FloatArray) -> Self:
+        """Regress outcomes on the scores (n, k), which must be out of fold."""
+        mean = np.average(scores, axis=0, weights=data.weight)
+        fit = SlopeFit.from_experiment(replace(data, q=scores), mean)
+        confirmed = bool(fit.slope > CONFIRMING_SE * fit.standard_error)
+        return cls(fit.shrunken(MIN_SLOPE_SE), np.asarray(mean), confirmed)
 
 
 def final_prompt_scores(

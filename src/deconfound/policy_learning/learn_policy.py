@@ -23,7 +23,7 @@ from deconfound.formatting import quote
 from deconfound.policy_learning.context_policy import (
     NOTHING,
     PromptRouter,
-    calibrate_scores,
+    ScoreCalibration,
     cross_fitted_context_policy,
     final_prompt_scores,
     out_of_fold_scores,
@@ -43,7 +43,7 @@ from deconfound.value_methods import score_experiment
 PolicyKind: TypeAlias = Literal["auto", "single", "segments", "context"]
 
 SEGMENT = "segment"
-SUPPORT_LEVEL = 0.8  # the gain's interval at this level must exclude zero; measured, see decision 0022
+SUPPORT_LEVEL = 0.8  # an interval of the gain at this level that excludes zero supports routing; decision 0022
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind
     with one_blas_thread():
         router = evaluated.router(considered)
         gain = evaluated.gain(router.policy, prepared.level)
-        pays = routing_pays(gain, evaluated.gain(router.policy, SUPPORT_LEVEL))
+        pays = routing_pays(gain, evaluated.gain(router.policy, SUPPORT_LEVEL), router.confirmed)
         policy = RoutingPolicy(
             models=prepared.study.models,
             default=gain.best,
@@ -134,9 +134,14 @@ def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind
     return LearnedPolicy(policy, gain, evaluated.context_counts(policy), result)
 
 
-def routing_pays(gain: RoutingGain, at_support_level: RoutingGain) -> bool:
-    """Whether the gain is worth a router and its interval at ``SUPPORT_LEVEL`` excludes zero; False for NaN."""
-    return bool(gain.gain >= gain.min_gain and at_support_level.gain_low > 0)
+def routing_pays(gain: RoutingGain, at_support_level: RoutingGain, confirmed: bool) -> bool:
+    """Whether a router is worth its gain, and the experiment supports it; False for NaN.
+
+    Support is an interval of the gain at ``SUPPORT_LEVEL`` that excludes zero, or differences between prompts or
+    segments that are confirmed: outcomes follow them by more than two standard errors. The gain itself uses only the
+    rows on which router and single model differ and one of them was drawn, and often shows less.
+    """
+    return bool(gain.gain >= gain.min_gain and (confirmed or at_support_level.gain_low > 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +150,7 @@ class _Router:
 
     rule: SegmentScores | PromptScores | None
     policy: CrossFittedPolicy
+    confirmed: bool  # whether outcomes follow the rule's differences by more than two standard errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +187,7 @@ class _EvaluatedStudy:
         if kind == "segments":
             return self._segment_router()
         values = CrossFittedPolicy.fit(self.data, self.fitted.folds).values
-        return _Router(None, CrossFittedPolicy(values, values))
+        return _Router(None, CrossFittedPolicy(values, values), confirmed=False)
 
     def _context_router(self) -> _Router:
         prepared, arrays, context = self.prepared, self.prepared.arrays, self.prepared.arrays.experiment.context
@@ -190,17 +196,19 @@ class _EvaluatedStudy:
         policy = cross_fitted_context_policy(self.data, scores, self.fitted)
         rows = np.arange(len(context))
         router = PromptRouter.learn(prompts, self.fitted.final, arrays, rows, NOTHING)
-        slope, _ = calibrate_scores(self.data, scores)
-        return _Router(final_prompt_scores(router, prompts, self.data, context, slope, self.net_value), policy)
+        calibration = ScoreCalibration.fit(self.data, scores)
+        rule = final_prompt_scores(router, prompts, self.data, context, calibration.slope, self.net_value)
+        return _Router(rule, policy, calibration.confirmed)
 
     def _segment_router(self) -> _Router:
         names, segment = encode(self.prepared.study.experiment.arrow[SEGMENT], None)
         policy = cross_fitted_segment_policy(self.data, segment, self.fitted.folds, self.cost)
         value = self.net_value + self.cost
-        by_segment = segment_values(self.data, segment, len(names), value, self.cost) - self.cost
+        by_segment = segment_values(self.data, segment, len(names), value, self.cost)
         given = self.prepared.study.reading.columns
         column = given.get(f"experiment.{SEGMENT}", given.get(SEGMENT, SEGMENT))
-        return _Router(SegmentScores(column, dict(zip(names, by_segment, strict=True))), policy)
+        differ = bool((by_segment != value).any())  # beyond two standard errors, or they would be equal
+        return _Router(SegmentScores(column, dict(zip(names, by_segment - self.cost, strict=True))), policy, differ)
 
     def context_counts(self, policy: RoutingPolicy) -> tuple[int, ...]:
         """How many contexts of the experiment get each model; a context in two segments counts twice."""
