@@ -19,13 +19,13 @@ from tools.import_graph import first_cycle, imports, module_edges, modules, room
 SOURCE = Path(deconfound.__file__).parent
 
 RANKS = (
-    {"escaping"},
+    {"escaping", "words"},
     {"errors", "formatting", "progress", "threads"},
     {"findings", "system_lock"},
     {"design", "atomic", "array_archive", "chat"},
     {"linalg", "data", "file_lock"},
     {"assignment"},
-    {"loading", "bundle", "endpoints"},
+    {"loading", "bundle", "endpoints", "router"},
     {"features", "traces", "replaying"},
     {"reward"},
     {"tune", "value", "metrics"},
@@ -34,6 +34,7 @@ RANKS = (
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},
     {"evaluation", "planning"},
+    {"policy_learning"},
     {"report"},
     {"demo"},
     {"cli"},

@@ -116,6 +116,10 @@ class PreparedStudy:
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
+        return self.fit_and_evaluate(family)[1]
+
+    def fit_and_evaluate(self, family: str | Family) -> tuple[CrossFit[Family], Result]:
+        """The same, with the fits behind it: they can score contexts that no fold has seen."""
         chosen = _resolve_family(family)
         require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
         options = self.options
@@ -124,7 +128,7 @@ class PreparedStudy:
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
             )
             self.progress("comparing models", 0.0)
-            return self._result(fitted)
+            return fitted, self._result(fitted)
 
     @cached_property
     def _training(self) -> StudyTrainingData:

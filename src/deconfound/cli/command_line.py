@@ -25,6 +25,7 @@ from deconfound.cli import (
     plan,
     recommend,
     replay,
+    route,
 )
 from deconfound.cli.command_parser import CommandParser
 from deconfound.cli.interrupt import interrupts
@@ -98,7 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (demo, doctor, convert_traces, init, replay, judge, evaluate, check, recommend, plan, assign, bench):
+    answering = (evaluate, check, recommend, route, plan)
+    for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, bench):
         command.add_command(commands)
     return parser
 

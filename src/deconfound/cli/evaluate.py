@@ -72,7 +72,7 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="average over replayed contexts outside the experiment too: right only if drawn from the same population",
     )
-    _add_cost_options(parser)
+    add_cost_options(parser)
     parser.add_argument(
         "--refits",
         type=int,
@@ -165,7 +165,8 @@ def _add_feature_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_cost_options(parser: argparse.ArgumentParser) -> None:
+def add_cost_options(parser: argparse.ArgumentParser) -> None:
+    """--cost and --value-of-outcome."""
     parser.add_argument(
         "--cost",
         action="append",

@@ -2,7 +2,7 @@
 
 Every option is a key under its long name; a table such as [map] or [cost] is one option for each entry. Paths are
 relative to the file. An option on the command line replaces the one of the file. Options that only another command
-has are ignored, so that `check`, `evaluate` and `plan` can share a file.
+has are ignored, so that `check`, `evaluate`, `route` and `plan` can share a file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deconfound.escaping import readable_path
 from deconfound.formatting import did_you_mean, quote
 
 EXTENSION = ".toml"
-STUDY_COMMANDS = ("evaluate", "check", "plan")
+STUDY_COMMANDS = ("evaluate", "check", "plan", "route")
 PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output")
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 2  # of tables: [map] and [map.log]

@@ -181,7 +181,11 @@ class SlopeFit:
         Zero where the slope is within two standard errors of zero. A slope of nothing but noise would route contexts
         away from the best model at random, and slopes of single models differ from the common one that is estimated.
         """
-        noise = MIN_SLOPE_SE * self.standard_error
+        return self.shrunken(MIN_SLOPE_SE)
+
+    def shrunken(self, min_standard_errors: float) -> float:
+        """The same for another number of standard errors."""
+        noise = min_standard_errors * self.standard_error
         if not self.slope > noise:
             return 0.0
         return float(min(self.slope - noise**2 / self.slope, 1.0))

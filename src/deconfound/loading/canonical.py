@@ -46,6 +46,7 @@ TEXT_FIXES = {
     "output": 'Write the output of every row ("" if the model answered nothing), or leave failed calls of a log out '
     'with --where "log.output!=".',
     "cluster": "Name the cluster of every row, or leave the column out.",
+    "segment": "Name the segment of every row, or give it a name such as none.",
     "unit": "Name the unit of every row, or remove the row: its model was drawn for nobody.",
 }
 
