@@ -173,6 +173,11 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
             f"Scores without a row: {joined.unmatched:,} of ids that are in no trace, {joined.not_units:,} of calls "
             "that are no rows."
         )
+    for name, count in joined.by_order.items():
+        lines.append(
+            f"{pluralize(count, 'answer')} got different scores {escape_name(name)} by one author, and no time says "
+            "which is the last: the last one in the files counts."
+        )
     if joined.words:
         lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")
     if joined.faults:

@@ -18,12 +18,27 @@ from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.traces.call import Author, Score, Target
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.table_times import times_in
+from deconfound.traces.table_times import FIRST, times_in
 
 MIN_MATCHED = 0.1  # of a column's values: fewer are ids by coincidence
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
 NAME_NAMES = ("score_name", "metric", "name", "key", "question")
-TIME_NAMES = ("timestamp", "time", "created_at")
+TIME_NAMES = (
+    *(
+        "submitted_at",
+        "rated_at",
+        "voted_at",
+        "feedback_at",
+        "feedback_time",
+        "rating_time",
+        "updated_at",
+        "modified_at",
+    ),
+    *("timestamp", "time", "datetime", "created_at", "date", "ts", "event_time", "event_timestamp", "occurred_at"),
+    *("updated", "modified", "submitted", "created", "created_on", "updated_on", "submitted_on", "inserted_at"),
+)
+"""Those of the judgement first: a table may also have the time of the call."""
+TIME_ENDS = ("_at", "_on", "_time", "_date", "_ts", "_timestamp")
 AUTHOR_NAMES = ("author", "annotator", "rater", "user_id", "user")
 KIND_NAMES = ("source", "annotator_kind", "source_type", "author_kind")
 AUTHOR_KINDS: dict[str, Author] = {
@@ -100,7 +115,8 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]
         return [""] * raw.arrow.num_rows if column is None else raw.texts(column)
 
     names, authors, kinds = text(NAME_NAMES), text(AUTHOR_NAMES), text(KIND_NAMES)
-    times, targets = _times(raw, columns), raw.texts(key.column)
+    time_column, targets = _time_column(raw, columns), raw.texts(key.column)
+    times = [None] * len(targets) if time_column is None else times_in(raw.column(time_column))
     scores = []
     for row, judged in enumerate(python_value(each) for each in raw.arrow[value]):
         if judged is None or not targets[row] or (isinstance(judged, float) and np.isnan(judged)):
@@ -108,13 +124,27 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]
         number = judged if isinstance(judged, int | float) else str(judged)
         author = AUTHOR_KINDS.get(normalize_name(kinds[row]), "unknown")
         origin = raw.row_numbers.locate(raw.source, row)
-        name = names[row] or value
+        name, author_id = names[row] or value, authors[row] or kinds[row]
         scores.append(
-            Score(origin, name, number, author, key.target, targets[row], authors[row] or kinds[row], times[row])
+            Score(
+                *(origin, name, number, author, key.target, targets[row], author_id),
+                time=times[row],
+                is_dated=time_column is not None,
+            )
         )
     return scores
 
 
-def _times(raw: RawTable, columns: dict[str, str]) -> list[float | None]:
-    column = next((columns[name] for name in TIME_NAMES if name in columns), None)
-    return [None] * raw.arrow.num_rows if column is None else times_in(raw.column(column))
+def _time_column(raw: RawTable, columns: dict[str, str]) -> str | None:
+    """The column with the time of each judgement: by its name, or the only one that ends like one and has times."""
+    named = next((columns[name] for name in TIME_NAMES if name in columns), None)
+    if named is not None:
+        return named
+    likely = [column for name, column in columns.items() if name.endswith(TIME_ENDS) and _has_times(raw, column)]
+    return likely[0] if len(likely) == 1 else None
+
+
+def _has_times(raw: RawTable, column: str) -> bool:
+    """Whether every cell is a time since 2000: a duration in seconds is not."""
+    times = times_in(raw.column(column))
+    return bool(times) and all(time is not None and time >= FIRST for time in times)

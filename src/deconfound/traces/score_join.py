@@ -20,7 +20,15 @@ from deconfound.formatting import join_names, join_noted_names, quote
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.score_values import Judged, ValueKinds, doubt_about_last, is_missing, last_of, require_words
+from deconfound.traces.score_values import (
+    Judged,
+    ValueKinds,
+    decided_by_order,
+    doubt_about_last,
+    is_missing,
+    last_of,
+    require_words,
+)
 
 OUTCOME_AUTHORS: tuple[Author, ...] = ("human", "unknown")
 """Authors whose scores may be outcomes by themselves; those of judges and programs become labels."""
@@ -42,6 +50,7 @@ class JoinedScores:
     shared: dict[str, str]  # scores that were renamed because another kind of author has used the name, and that name
     faults: dict[str, Problem]  # scores of which some value may mean another thing
     unreadable: dict[str, Problem]  # scores of which some value means nothing
+    by_order: dict[str, int]  # how often the order of reading decided which of an author's different scores counts
 
 
 class _Targets:
@@ -85,6 +94,7 @@ def join_scores(
     values = {names[key]: _averages(judged, len(rows)) for key, judged in found.judged.items()}
     faults = {names[key]: _fault(found, key, scale) for key in found.judged}
     unreadable = {names[key]: found.kinds[key].unreadable() for key in found.judged}
+    by_order = {names[key]: sum(map(decided_by_order, judged.values())) for key, judged in found.judged.items()}
     return JoinedScores(
         values=values,
         authors={names[key]: key[1] for key in found.judged},
@@ -94,6 +104,7 @@ def join_scores(
         shared={name: key[0] for key, name in names.items() if name != key[0]},
         faults={name: problem for name, problem in faults.items() if problem is not None},
         unreadable={name: problem for name, problem in unreadable.items() if problem is not None},
+        by_order={name: count for name, count in by_order.items() if count and faults[name] is None},
     )
 
 

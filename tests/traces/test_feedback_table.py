@@ -1,0 +1,66 @@
+"""Feedback in a table of its own: which column is which, and which of several judgements counts."""
+
+from __future__ import annotations
+
+import pyarrow.parquet as pq
+import pytest
+
+from deconfound.cli import main
+from tests.support.trace_runs import make_runs, write_lines
+
+NEWER, OLDER = "2026-05-03T09:00:00Z", "2026-05-02T09:00:00Z"
+
+
+@pytest.fixture
+def convert(tmp_path, capsys):
+    """Convert four calls with the text of a feedback table; returns what is printed, and the tables."""
+
+    def run(text, *options, code=0):
+        traces = write_lines(tmp_path / "runs.jsonl", make_runs(4))
+        feedback = tmp_path / "feedback.csv"
+        feedback.write_text(text, encoding="utf-8")
+        words = ["convert", str(traces), "--outcomes", str(feedback), "-o", str(tmp_path / "out"), "--overwrite"]
+        assert main([*words, *options]) == code
+        printed = capsys.readouterr()
+        tables = {path.stem: pq.read_table(path).to_pydict() for path in (tmp_path / "out").glob("*.parquet")}
+        return " ".join((printed.out + printed.err).split()), tables
+
+    return run
+
+
+def revised(column, newer, older):
+    """The newer vote is above the older one."""
+    return f"call_id,rating,{column}\nrun-0,1,{newer}\nrun-0,0,{older}\nrun-1,1,{older}\n"
+
+
+@pytest.mark.parametrize("name", ["submitted_at", "updated_at", "date", "ts", "Rated At", "answered_at", "vote_date"])
+def test_the_last_vote_counts_whatever_its_time_is_called(convert, name):
+    _, tables = convert(revised(name, NEWER, OLDER))
+    assert tables["log"]["outcome"][:2] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(("newer", "older"), [("5/3/2026 9:00 AM", "5/2/2026 9:00 AM"), ("late", "early"), ("", "")])
+def test_votes_whose_times_can_all_not_be_read_are_refused(convert, newer, older):
+    text, _ = convert(revised("created_at", newer, older), code=1)
+    assert "feedback.csv row 1: the score has no time that can be read" in text
+    assert "whether it or that in feedback.csv row 2 is the last" in text
+
+
+@pytest.mark.parametrize("table", ["call_id,rating\nrun-0,1\nrun-0,0\nrun-1,1\n", revised("date", OLDER, OLDER)])
+def test_the_order_of_the_file_counts_where_times_do_not_decide_and_is_stated(convert, table):
+    text, tables = convert(table)
+    assert tables["log"]["outcome"][:2] == [0.0, 1.0]
+    assert "1 answer got different scores rating by one author, and no time says which is the last" in text
+
+
+def test_durations_are_no_times(convert):
+    """A column of seconds would order the votes by how long they took."""
+    text, tables = convert("call_id,rating,response_time\nrun-0,1,9.5\nrun-0,0,1.5\n")
+    assert tables["log"]["outcome"][0] == 0.0
+    assert "no time says which is the last" in text
+
+
+def test_equal_votes_need_no_order(convert):
+    text, tables = convert("call_id,rating\nrun-0,1\nrun-0,1\n")
+    assert tables["log"]["outcome"][0] == 1.0
+    assert "no time says" not in text
