@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, join_noted_names, pluralize, quote, shell_argument, wrap
+from deconfound.loading.outcome_ends import less_is_better, likely_ends
 from deconfound.traces.inventory import Inventory
 from deconfound.traces.reader import Remarks
 from deconfound.traces.router_weights import RouterDraw
@@ -202,8 +203,11 @@ def next_evaluation(tables: StudyTables, folder: str) -> str:
 def _range_option(tables: StudyTables) -> str:
     values = [t["outcome"].drop_null().to_numpy() for t in (tables.log, tables.experiment) if t is not None]
     pooled = np.concatenate([*values, np.zeros(0)])
-    outside = len(pooled) and (pooled.min() < 0.0 or pooled.max() > 1.0)
-    return f" --outcome-range {min(pooled.min(), 0.0):g} {pooled.max():g}" if outside else ""
+    if not len(pooled) or (pooled.min() >= 0.0 and pooled.max() <= 1.0):
+        return ""
+    ends = likely_ends(float(pooled.min()), float(pooled.max()))
+    worst, best = reversed(ends) if less_is_better(tables.outcome or "") else ends
+    return f" --outcome-range {worst:g} {best:g}"
 
 
 def _remark_lines(remarks: Remarks) -> list[str]:
