@@ -38,7 +38,7 @@ from deconfound.loading.times import to_times
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
 OUTCOME_FIX = (
     "Write one number such as 0.5 (with a point), or a word such as yes or no; give other words a meaning with "
-    "--outcome-values good=1,bad=0."
+    "--outcome-values good=1,bad=0, and WORD=missing to one that stands for no rating."
 )
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, quote
 from deconfound.loading.outcome_words import OutcomeScale, is_graded, is_plain
+from deconfound.loading.unrated_words import missing_words_hint
 from deconfound.traces.call import Score
 
 WORD, GRADE, NUMBER, END, UNKNOWN = "word", "grade", "number", "end of the scale", "unknown"
@@ -59,7 +60,8 @@ class ValueKinds:
         if unknown is None:
             return None
         what = f"the score {quote(unknown.name)} is {quote(unknown.value)}, which means no number"
-        return Problem(unknown.origin, what, "Say what it means: --outcome-values WORD=X,...")
+        fix = "Say what every word means: --outcome-values WORD=NUMBER,... or WORD=missing."
+        return Problem(unknown.origin, what, missing_words_hint([unknown.value]) + fix)
 
 
 def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
