@@ -64,3 +64,51 @@ def test_equal_votes_need_no_order(convert):
     text, tables = convert("call_id,rating\nrun-0,1\nrun-0,1\n")
     assert tables["log"]["outcome"][0] == 1.0
     assert "no time says" not in text
+
+
+WIDE = "trace_id,stars,solved\ntrace-0,5,1\ntrace-1,2,0\n"
+
+
+def test_a_column_of_any_name_can_be_the_outcome(convert):
+    text, _ = convert("call_id,verdict,comment\nrun-0,down,\nrun-1,up,nice\n", code=1)
+    assert "Name the column with the judgement: --outcome COLUMN" in text
+    text, tables = convert("call_id,verdict,comment\nrun-0,down,\nrun-1,up,nice\n", "--outcome", "verdict")
+    assert tables["log"]["outcome"][:2] == [0.0, 1.0]
+    assert "Columns of the feedback that are not used: comment" in text
+
+
+@pytest.mark.parametrize("name", ["thumb", "Stars", "user_rating", "vote", "y", "thumbs-up"])
+def test_names_of_outcomes_in_tables_are_known_in_feedback_too(convert, name):
+    _, tables = convert(f"call_id,{name}\nrun-0,1\nrun-1,0\n")
+    assert tables["log"]["outcome"][:2] == [1.0, 0.0]
+
+
+def test_a_wide_table_has_one_score_per_column(convert):
+    text, tables = convert(WIDE, "--outcome", "solved")
+    assert tables["log"]["outcome"][:2] == [1.0, 0.0]
+    assert tables["log"]["label_stars"][:2] == [5.0, 2.0]
+    text, _ = convert(WIDE.replace("solved", "rating"), code=2)
+    assert "Which score is the outcome? Choose one with --outcome NAME: rating (unknown, 2), stars (unknown, 2)" in text
+
+
+def test_several_outcomes_are_several_columns(convert):
+    text, tables = convert(WIDE, "--outcome", "stars", "--outcome", "solved")
+    assert tables["log"]["outcome_stars"][:2] == [5.0, 2.0]
+    assert tables["log"]["outcome_solved"][:2] == [1.0, 0.0]
+    assert "outcome" not in tables["log"]
+    assert "The outcome in column outcome_stars is the score stars" in text
+    assert "2 with outcome_stars, 2 with outcome_solved" in text
+
+
+def test_a_comment_beside_a_rating_is_no_score(convert):
+    """A free text called feedback would be asked for the meaning of every word."""
+    _, tables = convert("call_id,rating,feedback\nrun-0,1,thanks a lot\nrun-1,0,\n")
+    assert tables["log"]["outcome"][:2] == [1.0, 0.0]
+    assert "label_feedback" not in tables["log"]
+
+
+def test_scores_of_several_names_in_one_column_can_still_be_chosen_by_name(convert):
+    table = "call_id,metric,value\nrun-0,speed,1\nrun-0,tone,0\n"
+    _, tables = convert(table, "--outcome", "tone")
+    assert tables["log"]["outcome"][0] == 0.0
+    assert tables["log"]["label_speed"][0] == 1.0

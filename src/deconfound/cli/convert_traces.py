@@ -18,6 +18,7 @@ from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 
 if TYPE_CHECKING:
+    from deconfound.traces.feedback_table import Feedback
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
 
@@ -33,7 +34,13 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or patterns")
     parser.add_argument("--outcomes", metavar="FILE", help="feedback: an id of call, response, trace or conversation")
     parser.add_argument("--outcomes-key", metavar="COLUMN", help="the column of --outcomes with that id")
-    parser.add_argument("--outcome", metavar="NAME", help="the score that is the outcome; others become labels")
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the score, or the column of --outcomes, that is the outcome; others become labels; repeatable",
+    )
     parser.add_argument(
         "--outcome-values", metavar="WORD=X,...", help="what words mean, such as good=1,bad=0,-1=missing"
     )
@@ -84,13 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_files(table_paths(folder), inputs, overwrite=overwrite)
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
-        tables, traces = _make_tables(arguments, options, progress)
+        tables, traces, feedback = _make_tables(arguments, options, progress)
         progress("writing the tables", 0.0)
         inputs += [*traces.paths, *_table_inputs(arguments)]  # some may have appeared since
         removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, traces.remarks))
+    write_result(conversion_text(tables, traces.remarks, () if feedback is None else feedback.unused))
     if removed:
         write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
@@ -116,29 +123,31 @@ def _table_inputs(arguments: argparse.Namespace) -> list[Path]:
 
 def _make_tables(
     arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
-) -> tuple[StudyTables, Traces]:
+) -> tuple[StudyTables, Traces, Feedback | None]:
     from deconfound.traces.study_tables import make_tables
     from deconfound.traces.trace_import import read_traces
 
     with TemporaryFile() as texts:
         traces = read_traces(arguments.paths, texts, progress.reading)
         progress("joining scores and assignments", 0.0)
-        tables = make_tables(_with_feedback(traces, arguments).table, options)
+        traces, feedback = _with_feedback(traces, arguments)
+        tables = make_tables(traces.table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    return tables, traces
+    return tables, traces, feedback
 
 
-def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
-    """The traces with the scores of --outcomes added."""
+def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> tuple[Traces, Feedback | None]:
+    """The traces with the scores of --outcomes added, and these."""
     from dataclasses import replace
 
     from deconfound.traces.feedback_table import read_feedback
 
     if arguments.outcomes is None:
-        return traces
-    feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key)
-    return replace(traces, table=replace(traces.table, scores=(*traces.table.scores, *feedback.scores)))
+        return traces, None
+    feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key, arguments.outcome)
+    with_scores = replace(traces.table, scores=(*traces.table.scores, *feedback.scores))
+    return replace(traces, table=with_scores), feedback
 
 
 def _options(arguments: argparse.Namespace) -> ConvertOptions:
@@ -168,7 +177,7 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )
     words = parse_outcome_values(arguments.outcome_values)
-    return ConvertOptions(arguments.unit, arguments.outcome, words, rule)
+    return ConvertOptions(arguments.unit, tuple(arguments.outcome), words, rule)
 
 
 def parse_propensity(text: str | None) -> dict[str, float]:

@@ -128,15 +128,18 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     return " ".join([*words, "-o study"])
 
 
-def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
-    """What `deconfound convert` prints: every call accounted for."""
+def conversion_text(tables: StudyTables, remarks: Remarks, unused: Sequence[str] = ()) -> str:
+    """What `deconfound convert` prints: every call accounted for; ``unused`` are columns of the feedback."""
     lines = []
     for name in ("log", "experiment", "replay"):
         table = getattr(tables, name)
-        lines.append(f"{name}: {'no rows' if table is None else _table_line(table)}.")
-    if tables.outcome is not None:
-        author = tables.joined.authors[tables.outcome]
-        lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
+        rows = "no rows" if table is None else _table_line(table, list(tables.outcomes.values()))
+        lines.append(f"{name}: {rows}.")
+    for name, column in tables.outcomes.items():
+        place = "The outcome" if len(tables.outcomes) == 1 else f"The outcome in column {escape_name(column)}"
+        lines.append(f"{place} is the score {escape_name(name)} (by {tables.joined.authors[name]}).")
+    if unused:
+        lines.append(f"Columns of the feedback that are not used: {join_names(unused)}. One can be --outcome COLUMN.")
     for name, shared in tables.joined.shared.items():
         kind = tables.joined.authors[name]
         lines.append(f"The scores {escape_name(shared)} by {kind} are a score of their own, {escape_name(name)}.")
@@ -147,11 +150,14 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     return wrap("\n\n".join(block for block in blocks if block)) + "\n"
 
 
-def _table_line(table: pa.Table) -> str:
+def _table_line(table: pa.Table, outcomes: Sequence[str]) -> str:
     models = dict(sorted((row["values"], row["counts"]) for row in table["model"].value_counts().to_pylist()))
-    rated = table.num_rows - table["outcome"].null_count if "outcome" in table.column_names else None
-    outcomes = "" if rated is None else f", {rated:,} with an outcome"
-    return f"{pluralize(table.num_rows, 'row')}{outcomes} ({_counts(models)})"
+    present = [name for name in outcomes or ["outcome"] if name in table.column_names]
+    rated = [
+        f", {table.num_rows - table[name].null_count:,} with {'an outcome' if name == 'outcome' else escape_name(name)}"
+        for name in present
+    ]
+    return f"{pluralize(table.num_rows, 'row')}{''.join(rated)} ({_counts(models)})"
 
 
 def _draw_line(draw: RouterDraw) -> str:
@@ -197,16 +203,18 @@ def next_evaluation(tables: StudyTables, folder: str) -> str:
     if missing:
         return f"Missing for an evaluation: {join_names(missing)}. See `deconfound convert --help`."
     options = " ".join(f"--{n} {shell_argument(f'{folder}/{n}.parquet')}" for n in ("log", "experiment", "replay"))
-    return f"Next: deconfound check {options}{_range_option(tables)}"
+    name, column = next(iter(tables.outcomes.items()), ("", "outcome"))
+    chosen = f" --outcome {shell_argument(column)}" if len(tables.outcomes) > 1 else ""
+    return f"Next: deconfound check {options}{chosen}{_range_option(tables, name, column)}"
 
 
-def _range_option(tables: StudyTables) -> str:
-    values = [t["outcome"].drop_null().to_numpy() for t in (tables.log, tables.experiment) if t is not None]
+def _range_option(tables: StudyTables, name: str, column: str) -> str:
+    values = [t[column].drop_null().to_numpy() for t in (tables.log, tables.experiment) if t is not None]
     pooled = np.concatenate([*values, np.zeros(0)])
     if not len(pooled) or (pooled.min() >= 0.0 and pooled.max() <= 1.0):
         return ""
     ends = likely_ends(float(pooled.min()), float(pooled.max()))
-    worst, best = reversed(ends) if less_is_better(tables.outcome or "") else ends
+    worst, best = reversed(ends) if less_is_better(name) else ends
     return f" --outcome-range {worst:g} {best:g}"
 
 

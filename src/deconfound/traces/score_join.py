@@ -160,23 +160,29 @@ def _fault(found: _Found, key: Key, scale: OutcomeScale) -> Problem | None:
     return found.kinds[key].mixture(scale) or next((doubt for doubt in doubts if doubt is not None), None)
 
 
-def choose_outcome(joined: JoinedScores, requested: str | None) -> str | None:
-    """The name of the score that is the outcome; None without scores. In doubt the user is asked.
+def choose_outcomes(joined: JoinedScores, requested: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of the scores that are outcomes, one unless several are requested; in doubt the user is asked.
 
     An outcome of which some value cannot be read, or may mean another thing, raises.
     """
-    outcome = _outcome_name(joined, requested)
-    problem = joined.faults.get(outcome or "") or joined.unreadable.get(outcome or "")
-    if problem is not None:
-        raise DataError([problem])
-    return outcome
+    outcomes = _requested_names(joined, requested) or _outcome_name(joined)
+    problems = [joined.faults.get(name) or joined.unreadable.get(name) for name in outcomes]
+    found = [problem for problem in problems if problem is not None]
+    if found:
+        raise DataError(found)
+    return outcomes
 
 
-def _outcome_name(joined: JoinedScores, requested: str | None) -> str | None:
-    if requested is not None:
-        if requested not in joined.values:
-            raise UsageError(f"--outcome: there is no score {quote(requested)}; there are {join_names(joined.values)}.")
-        return requested
+def _requested_names(joined: JoinedScores, requested: Sequence[str]) -> tuple[str, ...]:
+    for name in requested:
+        if name not in joined.values:
+            there = f"there are {join_names(joined.values)}" if joined.values else "there are none"
+            raise UsageError(f"--outcome: there is no score {quote(name)}; {there}.")
+    return tuple(dict.fromkeys(requested))
+
+
+def _outcome_name(joined: JoinedScores) -> tuple[str, ...]:
+    """The only score that a person gave; empty without scores."""
     candidates = [name for name, author in joined.authors.items() if author in OUTCOME_AUTHORS]
     human = [name for name in candidates if joined.authors[name] == "human"]
     chosen = [*human, *(name for name in candidates if joined.shared.get(name) in human)] or candidates
@@ -184,4 +190,4 @@ def _outcome_name(joined: JoinedScores, requested: str | None) -> str | None:
         counts = {name: int(np.isfinite(values).sum()) for name, values in joined.values.items()}
         listed = join_noted_names((name, f" ({joined.authors[name]}, {count:,})") for name, count in counts.items())
         raise UsageError(f"Which score is the outcome? Choose one with --outcome NAME: {listed}.")
-    return chosen[0] if chosen else None
+    return tuple(chosen)
