@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,9 @@ MAX_LISTED = 8  # attributes and remarks
 ROUTER_NOTE = "a randomized experiment, if the router drew them at random with fixed weights"
 
 
-def inventory_text(inventory: Inventory, remarks: Remarks, paths: Sequence[str]) -> str:
+def inventory_text(inventory: Inventory, paths: Sequence[str]) -> str:
     """What `deconfound doctor` prints."""
-    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(remarks)]
+    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(inventory.remarks)]
     blocks = ["\n".join(map(escape_line, lines)) for lines in parts if lines]
     # The command stays on one line, so that it can be copied.
     return f"{wrap(BLANK_LINE.join(blocks))}{BLANK_LINE}Next: {escape_line(_next_command(inventory, paths))}\n"
@@ -50,6 +51,11 @@ def _content_lines(inventory: Inventory) -> list[str]:
     for name, key in inventory.feedback.items():
         rows = f"{key.matched:,} of {pluralize(key.rows, 'row')} have the id of a {key.target}"
         lines.append(f"Feedback: {name}, where {rows} in column {quote(key.column)}.")
+    for name, match in inventory.exposures.items():
+        units = f"{match.matched:,} of {pluralize(match.units, 'unit')} are users or conversations of these calls"
+        lines.append(f"Exposures: {name}, where {units}; variants: {join_names(match.variants)}.")
+    for name, reason in inventory.unusable_tables.items():
+        lines.append(f"Not used: {name}. {reason}")
     for source, draws in inventory.configs.items():
         lines += [_draw_line(draw) for draw in draws]
         if not draws:
@@ -76,6 +82,9 @@ def _experiment_line(inventory: Inventory) -> str:
         return (
             f"  - experiment: yes, if {escape_name(name)} of {pluralize(count, 'answer')} is the probability {drawn}."
         )
+    if inventory.exposures:
+        name, match = next(iter(inventory.exposures.items()))
+        return f"  - experiment: yes, calls of {pluralize(match.matched, 'unit')} since their exposure in {name}."
     draw = _only_draw(inventory)
     if draw is not None:
         return f"  - experiment: yes, calls of {escape_name(draw.group)}, which {draw.source} draws."
@@ -108,7 +117,8 @@ def _only_draw(inventory: Inventory) -> RouterDraw | None:
 
 
 def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
-    traces = [path for path in paths if path not in inventory.feedback]
+    tables = {*inventory.feedback, *inventory.exposures, *inventory.unusable_tables}
+    traces = [path for path in paths if str(Path(path)) not in tables]
     words = ["deconfound convert", *map(shell_argument, traces)]
     if inventory.feedback:
         words.append(f"--outcomes {shell_argument(next(iter(inventory.feedback)))}")
@@ -117,6 +127,8 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     draws = [draw for found in inventory.configs.values() for draw in found]
     if inventory.recorded_propensities:
         words.append(f"--propensity-attribute {shell_argument(next(iter(inventory.recorded_propensities)))}")
+    elif inventory.exposures:
+        words += _exposure_options(inventory)
     elif draws:
         words.append(f"--propensity-from {shell_argument(draws[0].source)}")
         words += ["--experiment-where NAME=VALUE"] if len(draws) > 1 else []
@@ -126,6 +138,16 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     elif inventory.units:
         words.append("--experiment-where NAME=VALUE" if inventory.attributes else "--exposures FILE")
     return " ".join([*words, "-o study"])
+
+
+def _exposure_options(inventory: Inventory) -> list[str]:
+    """--exposures, and --variant for each variant that is no model."""
+    name, match = next(iter(inventory.exposures.items()))
+    unknown = [variant for variant in match.variants if variant not in inventory.models]
+    return [
+        f"--exposures {shell_argument(name)}",
+        *(f"--variant {shell_argument(f'{variant}=MODEL')}" for variant in unknown),
+    ]
 
 
 def conversion_text(tables: StudyTables, remarks: Remarks, unused: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ often. Every column that looks like a judgement becomes a score.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -146,6 +146,20 @@ def _value_columns(raw: RawTable, columns: Mapping[str, str], requested: Sequenc
 
 def _first(columns: Mapping[str, str], names: Sequence[str]) -> str | None:
     return next((columns[name] for name in names if name in columns), None)
+
+
+def has_judgements(names: Collection[str]) -> bool:
+    """Whether one of the normalized names of columns is that of a judgement."""
+    return not {OUTCOME, *JUDGEMENT_NAMES, *OTHER_VALUE_NAMES}.isdisjoint(names)
+
+
+def has_key(raw: RawTable, calls: Sequence[CallSummary]) -> bool:
+    """Whether a column has ids of the calls."""
+    try:
+        _find_key(raw, calls, None)
+    except DataError:
+        return False
+    return True
 
 
 def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None) -> FeedbackKey:
