@@ -64,3 +64,21 @@ def test_a_table_that_looks_like_one_but_cannot_be_used_is_named_with_the_reason
 def test_other_files_are_still_of_no_known_format(doctor):
     text = doctor(feedback=FEEDBACK, prices="model,price\ncedar,3\n")
     assert "files are in no known format: 1, first in prices.csv" in text
+
+
+def test_attributes_are_listed_where_the_error_refers_to(doctor, capsys):
+    text = doctor()
+    assert "  - metadata.exp, in 8 answers: no, yes" in text.splitlines()
+    assert "  - metadata.user_id, in 8 answers: " in text
+    assert main(["convert", "runs.jsonl", "--experiment-where", "tag.nothing=1", "-o", "out"]) == 2
+    assert "`deconfound doctor` lists them" in capsys.readouterr().err
+
+
+def test_very_many_attributes_are_counted(tmp_path, capsys):
+    runs = make_runs(2)
+    runs[0]["extra"]["metadata"] |= {f"key{number}": "x" for number in range(30)}
+    assert main(["doctor", str(write_lines(tmp_path / "runs.jsonl", runs))]) == 0
+    text = capsys.readouterr().out
+    assert "more, which --json lists" in text
+    assert main(["doctor", str(tmp_path / "runs.jsonl"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["attribute_counts"]["metadata.key29"] == 1

@@ -17,13 +17,19 @@ from deconfound.traces.router_weights import RouterDraw
 from deconfound.traces.study_tables import StudyTables
 
 BLANK_LINE = "\n\n"
-MAX_LISTED = 8  # attributes and remarks
+MAX_LISTED = 8  # attributes in a sentence, and remarks
+MAX_ATTRIBUTES = 15  # one per line
 ROUTER_NOTE = "a randomized experiment, if the router drew them at random with fixed weights"
 
 
 def inventory_text(inventory: Inventory, paths: Sequence[str]) -> str:
     """What `deconfound doctor` prints."""
-    parts = [_content_lines(inventory), _feed_lines(inventory), _remark_lines(inventory.remarks)]
+    parts = [
+        _content_lines(inventory),
+        _attribute_lines(inventory),
+        _feed_lines(inventory),
+        _remark_lines(inventory.remarks),
+    ]
     blocks = ["\n".join(map(escape_line, lines)) for lines in parts if lines]
     # The command stays on one line, so that it can be copied.
     return f"{wrap(BLANK_LINE.join(blocks))}{BLANK_LINE}Next: {escape_line(_next_command(inventory, paths))}\n"
@@ -61,6 +67,19 @@ def _content_lines(inventory: Inventory) -> list[str]:
         if not draws:
             lines.append(f"{source}: no call asked for a name that stands for several models in it.")
     return lines
+
+
+def _attribute_lines(inventory: Inventory) -> list[str]:
+    """Attributes and tags of calls, those first that divide them into a few parts."""
+    counts, values = inventory.attribute_counts, inventory.attributes
+    names = [*values, *(name for name in counts if name not in values)]
+    lines = []
+    for name in names[:MAX_ATTRIBUTES]:
+        listed = f": {join_names(values[name])}" if name in values else ""
+        lines.append(f"  - {escape_name(name)}, in {pluralize(counts[name], 'answer')}{listed}")
+    if len(names) > MAX_ATTRIBUTES:
+        lines.append(f"  - {len(names) - MAX_ATTRIBUTES:,} more, which --json lists")
+    return ["Attributes and tags:", *lines] if lines else []
 
 
 def _feed_lines(inventory: Inventory) -> list[str]:

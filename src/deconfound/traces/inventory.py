@@ -47,6 +47,7 @@ class Inventory:
     configs: dict[str, tuple[RouterDraw, ...]]  # what configurations of routers say about these calls
     recorded_propensities: dict[str, int]  # attributes that are called so, and how many units have them
     attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
+    attribute_counts: dict[str, int]  # how many units have each attribute
     replayed_models: dict[str, int]
     replayed_contexts: int
     feedback: dict[str, FeedbackKey]  # tables among the files that judge these calls
@@ -88,6 +89,7 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
         configs={config.source: tuple(draws_among(config, chosen)) for config in configs},
         recorded_propensities=_recorded_propensities(chosen),
         attributes=_marking_attributes(chosen),
+        attribute_counts=dict(Counter(name for call in chosen for name, _ in call.attributes).most_common()),
         replayed_models=distinct(replayed, "model"),
         replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
         feedback=side.feedback,
