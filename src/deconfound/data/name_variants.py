@@ -23,7 +23,7 @@ class Spelling:
     remove: Callable[[str], str]
 
 
-SPELLINGS = (
+SPELLINGS: tuple[Spelling, ...] = (
     Spelling("invisible characters", lambda name: "".join(c for c in name if unicodedata.category(c) != "Cf")),
     Spelling("spaces", lambda name: "".join(name.split())),
     Spelling("Unicode normalization", lambda name: unicodedata.normalize("NFKC", name)),
@@ -32,7 +32,7 @@ SPELLINGS = (
 )
 
 
-DATED_SPELLINGS = (Spelling("a date at the end", lambda name: DATE.sub("", name)), *SPELLINGS)
+DATED_SPELLINGS: tuple[Spelling, ...] = (Spelling("a date at the end", lambda name: DATE.sub("", name)), *SPELLINGS)
 """For two names of which one has a date: two dates are two versions of a model."""
 
 

@@ -130,7 +130,7 @@ def message_cells(raw: RawTable, name: str) -> list[object] | None:
     return [cell if is_one else None for cell, is_one in zip(cells, conversations, strict=True)]  # reported by row
 
 
-def _decoded(text: str | None) -> object:
+def _decoded(text: object) -> object:
     """Messages as JSON, or as Python writes them; any other text stays as it is."""
     cell = decode(text)
     if not isinstance(cell, str) or not is_python_text(cell):

@@ -88,7 +88,7 @@ def require_exposed_models(
     share = others.sum() / max(1, randomized.sum())
     if share <= MAX_OTHER_MODEL:
         return
-    pairs = Counter((drawn[row], calls[row].model) for row in np.flatnonzero(others))
+    pairs = Counter((drawn[row], calls[row].model) for row in np.flatnonzero(others).tolist())
     (model, answered), count = pairs.most_common(1)[0]
     raise UsageError(
         f"--exposures: {format_percent(share, 0)} of {int(randomized.sum()):,} exposed calls were answered by another "
