@@ -90,6 +90,12 @@ def test_variants_that_are_no_models_are_asked_for():
         experiment([call("u1", "ant"), call("u2", "bee")], variants={})
 
 
+def test_users_in_another_case_are_named_as_the_cause():
+    table = {**GROWTHBOOK, "user_id": ["U1", "U2", "U3", "U4", "U5"]}
+    with pytest.raises(DataError, match="units in the table differ from users only in case"):
+        experiment([call("u1", "ant"), call("u2", "bee")], table=table)
+
+
 def test_of_several_experiments_one_must_be_named():
     table = pa.table({"user_id": ["a", "b"], "variant": ["x", "y"], "experiment_id": ["one", "two"]})
     with pytest.raises(UsageError, match="--exposure-name: one, two"):

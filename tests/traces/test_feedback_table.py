@@ -112,3 +112,29 @@ def test_scores_of_several_names_in_one_column_can_still_be_chosen_by_name(conve
     _, tables = convert(table, "--outcome", "tone")
     assert tables["log"]["outcome"][0] == 0.0
     assert tables["log"]["label_speed"][0] == 1.0
+
+
+def test_ids_in_another_case_are_not_joined_and_named(convert):
+    text, tables = convert("call_id,rating\nrun-0,1\nRUN-1,1\nelse,1\n")
+    assert tables["log"]["outcome"][:2] == [1.0, None]
+    assert "2 of ids that are in no trace (1 differ from one only in case)" in text
+    text, _ = convert("call_id,rating\nRUN-0,1\nRUN-1,1\n", code=1)
+    assert 'the ids in column "call_id" differ from those of calls only in case' in text
+
+
+def test_a_missing_replay_is_answered_with_its_command(convert):
+    text, _ = convert("call_id,rating\nrun-0,1\n")
+    assert "Missing for an evaluation: experiment, replay." in text
+    assert "`deconfound replay` asks the models for the replay" in text
+
+
+@pytest.mark.parametrize("shares", ["aspen=1/3,cedar=2/3", "aspen=33.3%,cedar=66.7 %", "aspen=0.333,cedar=2/3"])
+def test_probabilities_may_be_fractions_and_percentages(convert, shares):
+    _, tables = convert("call_id,rating\nrun-0,1\n", "--propensity", shares, "--experiment-where", "metadata.exp=no")
+    assert tables["experiment"]["propensity"] == pytest.approx([1 / 3] * 2, abs=1e-3)
+
+
+@pytest.mark.parametrize("shares", ["aspen=1/0,cedar=1", "aspen=1/3,cedar=1/3", "aspen=150%,cedar=-50%", "aspen=1/3/1"])
+def test_other_probabilities_are_refused(convert, shares):
+    text, _ = convert("call_id,rating\nrun-0,1\n", "--propensity", shares, code=2)
+    assert "--propensity" in text

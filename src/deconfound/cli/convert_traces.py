@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -16,6 +17,9 @@ from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
+
+PERCENTAGE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%")
+FRACTION = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})")
 
 if TYPE_CHECKING:
     from deconfound.traces.feedback_table import Feedback
@@ -65,7 +69,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="randomized calls have this attribute, such as tag.exp=true; repeatable",
     )
-    parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
+    parser.add_argument(
+        "--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn: 0.25, 25%% or 1/4"
+    )
     parser.add_argument(
         "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM, TensorZero or GrowthBook"
     )
@@ -182,12 +188,29 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
 
 def parse_propensity(text: str | None) -> dict[str, float]:
     """Probabilities by model, which must sum to one."""
-    shares = parse_numbers(text, "--propensity")
+    shares = _shares(text)
     if shares and not (all(0 < share <= 1 for share in shares.values()) and abs(sum(shares.values()) - 1) < 0.01):
         raise UsageError(
             "--propensity: the probabilities must be above 0 and sum to 1, as in --propensity a=0.8,b=0.2."
         )
     return shares
+
+
+def _shares(text: str | None) -> dict[str, float]:
+    """Names and probabilities, which may be written as 0.25, 25% or 1/4."""
+    parts = [part for part in (text or "").split(",") if part.strip()]
+    decimals = [f"{part.rpartition('=')[0]}={_decimal(part.rpartition('=')[2])}" for part in parts]
+    return parse_numbers(",".join(decimals), "--propensity")
+
+
+def _decimal(text: str) -> str:
+    """A percentage or a fraction as a decimal number; any other text as it is."""
+    percentage, fraction = PERCENTAGE.fullmatch(text.strip()), FRACTION.fullmatch(text.strip())
+    if percentage is not None:
+        return repr(float(percentage[1]) / 100)
+    if fraction is not None and int(fraction[2]):
+        return repr(int(fraction[1]) / int(fraction[2]))
+    return text
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -19,6 +19,12 @@ from deconfound.traces.study_tables import StudyTables
 BLANK_LINE = "\n\n"
 MAX_LISTED = 8  # attributes in a sentence, and remarks
 MAX_ATTRIBUTES = 15  # one per line
+SOURCES = {
+    "log": "The log is what calls outside of the experiment become: add traces of ordinary use.",
+    "experiment": "For the experiment, say which calls were randomized: see `deconfound convert --help`.",
+    "replay": "`deconfound replay` asks the models for the replay; finished batch files can be converted too.",
+}
+"""Where a table that could not be made comes from."""
 ROUTER_NOTE = "a randomized experiment, if the router drew them at random with fixed weights"
 
 
@@ -216,10 +222,11 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
         units = f"Units that saw two variants: {tables.experiment_rows.switched_units:,}"
         lines.append(f"{units}. From their first exposure on they are in no table.")
     joined = tables.joined
+    case = f" ({joined.other_case:,} differ from one only in case)" if joined.other_case else ""
     if joined.unmatched or joined.not_units:
         lines.append(
-            f"Scores without a row: {joined.unmatched:,} of ids that are in no trace, {joined.not_units:,} of calls "
-            "that are no rows."
+            f"Scores without a row: {joined.unmatched:,} of ids that are in no trace{case}, {joined.not_units:,} of "
+            "calls that are no rows."
         )
     for name, count in joined.by_order.items():
         lines.append(
@@ -242,7 +249,8 @@ def next_evaluation(tables: StudyTables, folder: str) -> str:
     """The command that evaluates the tables, or what is missing for it."""
     missing = [name for name in ("log", "experiment", "replay") if getattr(tables, name) is None]
     if missing:
-        return f"Missing for an evaluation: {join_names(missing)}. See `deconfound convert --help`."
+        sources = " ".join(SOURCES[name] for name in missing)
+        return f"Missing for an evaluation: {join_names(missing)}. {sources}"
     options = " ".join(f"--{n} {shell_argument(f'{folder}/{n}.parquet')}" for n in ("log", "experiment", "replay"))
     name, column = next(iter(tables.outcomes.items()), ("", "outcome"))
     chosen = f" --outcome {shell_argument(column)}" if len(tables.outcomes) > 1 else ""

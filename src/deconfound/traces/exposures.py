@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -132,7 +132,9 @@ def _nothing_joined(
     times = [time for time in matched if time is not None]
     early = len(times) - sum(switched)
     causes = []
-    if len(matched) < len(calls):
+    if any_in_other_case({each.unit for each in table.exposures}, calls):
+        causes.append("units in the table differ from users only in case")
+    elif len(matched) < len(calls):
         causes.append(f"{pluralize(len(calls) - len(matched), 'call')} are of no user or conversation in the table")
     if early and table.exposures:
         first, last = min(each.time for each in table.exposures), max(times)
@@ -146,6 +148,13 @@ def _nothing_joined(
         causes.append(f"{pluralize(sum(switched), 'call')} are of users with two variants")
     fix = "Give the exposures of these calls, with ids as the traces have them and times in UTC."
     return DataError([Problem(table.source, f"no call belongs to the experiment: {'; '.join(causes)}", fix)])
+
+
+def any_in_other_case(units: Collection[str], calls: Sequence[CallSummary]) -> bool:
+    """Whether a unit is no user or conversation, and is one in capital or small letters."""
+    names = {name for call in calls for name in (call.user, call.conversation) if name}
+    folded = {name.casefold() for name in names}
+    return any(unit not in names and unit.casefold() in folded for unit in units)
 
 
 def _date(seconds: float) -> str:

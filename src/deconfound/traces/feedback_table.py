@@ -175,6 +175,10 @@ def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None
     best = max(candidates, key=lambda each: each.matched)
     if best.matched < max(1.0, MIN_MATCHED * best.rows):
         what = f"no column has ids of the calls; the columns are {join_names(raw.arrow.column_names)}"
+        folded = {name.casefold() for known in ids.values() for name in known}
+        other_case = [name for name in names if not folded.isdisjoint(text.casefold() for text in raw.texts(name))]
+        if other_case:
+            what = f"the ids in column {quote(other_case[0])} differ from those of calls only in case"
         fix = "Add the id of the call, response, trace or conversation that each row judges, as the traces have it."
         raise DataError([Problem(raw.source, what, fix)])
     return best

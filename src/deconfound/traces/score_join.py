@@ -45,6 +45,7 @@ class JoinedScores:
     values: dict[str, FloatArray]  # (n,) NaN for a unit without this score
     authors: dict[str, Author]
     unmatched: int  # scores of calls, traces or conversations that are not there
+    other_case: int  # of these, scores whose ids are there in capital or small letters
     not_units: int  # scores of calls that are no units
     words: Counter[str]  # values that are words without a known number
     shared: dict[str, str]  # scores that were renamed because another kind of author has used the name, and that name
@@ -61,6 +62,7 @@ class _Targets:
         self.known: set[tuple[str, str]] = set()
         for call in calls:
             self.known.update(_ids(call))
+        self.folded = {(target, name.casefold()) for target, name in self.known}
         order = sorted(range(len(rows)), key=lambda unit: calls[int(rows[unit])].time or 0.0)
         for unit in order:  # the last unit of a conversation is written last
             self.unit_of.update(dict.fromkeys(_ids(calls[int(rows[unit])]), unit))
@@ -80,6 +82,7 @@ class _Found:
     kinds: dict[Key, ValueKinds] = field(default_factory=dict)
     words: Counter[str] = field(default_factory=Counter)
     unmatched: int = 0
+    other_case: int = 0
     not_units: int = 0
 
 
@@ -99,6 +102,7 @@ def join_scores(
         values=values,
         authors={names[key]: key[1] for key in found.judged},
         unmatched=found.unmatched,
+        other_case=found.other_case,
         not_units=found.not_units,
         words=found.words,
         shared={name: key[0] for key, name in names.items() if name != key[0]},
@@ -117,6 +121,7 @@ def _find(targets: _Targets, scores: Sequence[Score], scale: OutcomeScale) -> _F
         unit = targets.unit_of.get(target)
         if unit is None:
             found.unmatched += target not in targets.known
+            found.other_case += target not in targets.known and (target[0], target[1].casefold()) in targets.folded
             found.not_units += target in targets.known
             continue
         key = (score.name, score.author)

@@ -11,7 +11,7 @@ from deconfound.escaping import readable_path
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.sources import read_table, source_name
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.exposures import UNIT_NAMES, VARIANT_NAMES, read_exposures
+from deconfound.traces.exposures import UNIT_NAMES, VARIANT_NAMES, any_in_other_case, read_exposures
 from deconfound.traces.feedback_table import FeedbackKey, has_judgements, has_key, read_feedback
 
 
@@ -78,5 +78,6 @@ def _exposure_match(path: Path, calls: Sequence[CallSummary]) -> ExposureMatch |
     matched = units & {name for call in calls for name in (call.user, call.conversation)}
     if not matched:
         source = source_name(path, "exposures")
-        return f"{source}: none of its {len(units):,} units is a user or a conversation of these calls."
+        case = " They differ from one only in case." if any_in_other_case(units, calls) else ""
+        return f"{source}: none of its {len(units):,} units is a user or a conversation of these calls.{case}"
     return ExposureMatch(len(units), len(matched), table.variants)
