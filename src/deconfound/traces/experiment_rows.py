@@ -97,10 +97,10 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     reasons = [_why_excluded(call, assigned, row, shares) for row, call in enumerate(calls)]
     excluded = randomized & np.array([bool(reason) for reason in reasons], dtype=bool)
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
-    if rule.exposures is not None:
-        require_exposed_models(calls, assigned.drawn, randomized & (np.array(reasons) == OTHER_MODEL), randomized)
     if assigned.propensity_name and not shares:
         require_propensity(propensity, randomized & ~excluded, assigned.places, assigned.propensity_name)
+    if rule.exposures is not None:
+        require_exposed_models(calls, assigned.drawn, randomized & (np.array(reasons) == OTHER_MODEL), randomized)
     return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), assigned.switched_units, draw)
 
 
