@@ -57,6 +57,11 @@ def test_without_a_common_difference_the_nearest_context_is_shown():
     assert "deconfound replay" in message
 
 
+@pytest.mark.parametrize(("rows", "count"), [(12, "only 2 of the experiment's 6 contexts are"), (15, "only 1 of")])
+def test_contexts_that_are_there_are_counted(rows, count):
+    assert count in replayed_as(str.upper, rows=rows)
+
+
 def test_where_most_contexts_are_replayed_the_others_are_named_as_before():
     message = replayed_as(str.upper, rows=3)
     assert 'context "question 0" has no replay' in message

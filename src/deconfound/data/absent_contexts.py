@@ -51,8 +51,10 @@ def absent_problem(experiment: Experiment, replay: Replay) -> Problem | None:
     if not total or len(absent) < MIN_ABSENT_SHARE * total or not replayed:
         return None
     row = int(np.flatnonzero([text == absent[0] for text in contexts])[0])
-    share = "none" if len(absent) == total else f"only {total - len(absent):,}"
-    what = f"{share} of the experiment's {total:,} contexts is in {replay.source}; this row has {quote(absent[0])}"
+    found = total - len(absent)
+    share = f"only {found:,} of the experiment's {total:,} contexts {'is' if found == 1 else 'are'}"
+    share = share if found else f"none of the experiment's {total:,} contexts is"
+    what = f"{share} in {replay.source}; this row has {quote(absent[0])}"
     return Problem(experiment.locate(row), what, f"{_explain(absent, replayed)} {FIX}")
 
 
