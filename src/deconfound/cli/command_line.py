@@ -43,6 +43,8 @@ OUT_OF_MEMORY = (
 )
 NEGATIVE_WITH_EXPONENT = re.compile(r"-(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 NEGATIVE_NAME = re.compile(r"-[\d.][^=]*=.+", re.DOTALL)
+SIGNED_WORD = re.compile(r"-(?!-?[A-Za-z]).*=.+", re.DOTALL)  # such as -=missing
+WORD_OPTION = "--outcome-values"
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -132,7 +134,9 @@ def _with_values(words: Sequence[str]) -> list[str]:
     """An option and a value such as -1=missing as one word: Python's parser would take the value for an option."""
     joined: list[str] = []
     for word in words:
-        if NEGATIVE_NAME.fullmatch(word) and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+        option = joined[-1] if joined and joined[-1].startswith("--") and "=" not in joined[-1] else ""
+        is_word = option == WORD_OPTION and SIGNED_WORD.fullmatch(word)
+        if option and (is_word or NEGATIVE_NAME.fullmatch(word)):
             joined[-1] += f"={word}"
         else:
             joined.append(word)

@@ -220,7 +220,7 @@ def _check_section(result: Result) -> Section:
     if inconclusive:
         verb = "was" if inconclusive == 1 else "were"
         count = f"{pluralize(inconclusive, 'check')} {verb} inconclusive"
-        lines.append(f"{count}; `deconfound check` lists what they need.")
+        lines.append(f"{count}; `deconfound check` lists what {'it needs' if inconclusive == 1 else 'they need'}.")
     if listed:
         return Section(WARNINGS, lines)
     return Section("Assumption checks", ["No warnings.", *lines])
