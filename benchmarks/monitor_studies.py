@@ -9,31 +9,38 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray
 from deconfound.value import ScoredExperiment
 
-CONTEXT_EFFECT, USER_EFFECT, USER_MODEL_EFFECT = 0.3, 0.35, 0.35  # of the distance to the nearer end of the scale
-USERS_PER_ROW = 0.2  # distinct users, as a share of the horizon's rows
+CONTEXT_EFFECT, USER_EFFECT, USER_MODEL_EFFECT = 0.2, 0.2, 0.3  # of the distance to the nearer end of the scale
+USERS_PER_ROW = 0.2  # distinct users, or recurring contexts, as a share of the horizon's rows
 REWARD_NOISE = 0.05
 DRIFT = 0.2  # by which every value rises from the first to the last row
 
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """One kind of experiment: ``looks`` batches of equal size; outcomes have the means ``values``."""
+    """One kind of experiment: ``looks`` batches of equal size; outcomes have the means ``values``.
+
+    Users and recurring contexts have an effect on the outcomes of all models and one on those of each model.
+    """
 
     values: tuple[float, ...]
     rows_per_look: int
     looks: int
     yes_no: bool = True
+    tolerance: float = 0.0
     users: bool = False  # few users, who return in later batches
+    recurring: bool = False  # few contexts, which return in later batches
     per_user: bool = False  # a user always gets the same model
     adaptive: bool = False  # the next batch has the propensities that monitoring proposes
     drift: bool = False
 
     @property
     def models(self) -> tuple[str, ...]:
+        """Their names."""
         return tuple(f"m{i}" for i in range(len(self.values)))
 
     @property
     def horizon(self) -> int:
+        """Rows in all."""
         return self.rows_per_look * self.looks
 
     def true_values(self, rows: int) -> FloatArray:
@@ -51,6 +58,7 @@ class Rows:
     rng: np.random.Generator
     user_effect: FloatArray = field(init=False)
     user_model_effect: FloatArray = field(init=False)
+    context_model_effect: FloatArray = field(init=False)
     activity: FloatArray = field(init=False)
     user_number: FloatArray = field(init=False)
     batches: list[ScoredExperiment] = field(default_factory=list)
@@ -58,7 +66,7 @@ class Rows:
     def __post_init__(self) -> None:
         count, rng = max(int(USERS_PER_ROW * self.kind.horizon), 2), self.rng
         self.user_effect = rng.uniform(-1, 1, count)
-        self.user_model_effect = rng.uniform(-1, 1, (count, len(self.kind.values)))
+        self.user_model_effect, self.context_model_effect = rng.uniform(-1, 1, (2, count, len(self.kind.values)))
         activity = rng.pareto(2.0, count) + 0.5
         self.activity, self.user_number = activity / activity.sum(), rng.random(count)
 
@@ -66,37 +74,44 @@ class Rows:
         """One more batch; returns all rows together."""
         kind, rng, n = self.kind, self.rng, self.kind.rows_per_look
         done = n * len(self.batches)
-        user = rng.choice(len(self.activity), n, p=self.activity) if kind.users else done + np.arange(n)
+        new = done + np.arange(n)
+        user = rng.choice(len(self.activity), n, p=self.activity) if kind.users else new
+        context = rng.integers(len(self.activity), size=n) if kind.recurring else new
         number = self.user_number[user] if kind.per_user else rng.random(n)
         model = np.minimum(np.searchsorted(propensity.cumsum(), number, side="right"), len(propensity) - 1)
-        context = rng.uniform(-1, 1, n)
-        expected = self._expected(context, user, done)
-        own = expected[np.arange(n), model]
-        q = 0.2 + 0.5 * self._expected(context, None, done) + REWARD_NOISE * rng.normal(size=expected.shape)
+        visible = rng.uniform(-1, 1, n)
+        expected = self._expected(visible, self._hidden_effect(user, context), done)
+        q = 0.2 + 0.5 * self._expected(visible, np.zeros_like(expected), done)
+        q += REWARD_NOISE * rng.normal(size=q.shape)
         self.batches.append(
             ScoredExperiment.from_arrays(
                 kind.models,
                 q,
                 q[np.arange(n), model],
                 model,
-                _outcome(own, kind.yes_no, rng),
+                _outcome(expected[np.arange(n), model], kind.yes_no, rng),
                 propensity=propensity[model],
-                cluster=user,
+                cluster=np.column_stack([user, context]),
             )
         )
         return _together(self.batches)
 
-    def _expected(self, context: FloatArray, user: IntArray | None, done: int) -> FloatArray:
+    def _hidden_effect(self, user: IntArray, context: IntArray) -> FloatArray:
+        """What users and recurring contexts add to each model's outcome (n, k); zero on average over them."""
+        effect = np.zeros((len(user), len(self.kind.values)))
+        if self.kind.users:
+            effect += USER_EFFECT * self.user_effect[user, None] + USER_MODEL_EFFECT * self.user_model_effect[user]
+        if self.kind.recurring:
+            effect += USER_MODEL_EFFECT * self.context_model_effect[context]
+        return effect
+
+    def _expected(self, visible: FloatArray, hidden: FloatArray, done: int) -> FloatArray:
         """Mean outcome of each model in each row (n, k); its mean over contexts and users is the true value."""
         kind = self.kind
-        mean = np.tile(np.asarray(kind.values), (len(context), 1))
+        mean = np.tile(np.asarray(kind.values), (len(visible), 1))
         if kind.drift:
-            mean += DRIFT * ((done + np.arange(len(context))) / kind.horizon - 0.5)[:, None]
-        effect = np.tile(CONTEXT_EFFECT * context[:, None], (1, len(kind.values)))
-        if kind.users and user is not None:
-            effect = effect + USER_EFFECT * self.user_effect[user, None]
-            effect = effect + USER_MODEL_EFFECT * self.user_model_effect[user]
-        return np.asarray(mean + effect * np.minimum(mean, 1 - mean))
+            mean += DRIFT * ((done + np.arange(len(visible))) / kind.horizon - 0.5)[:, None]
+        return np.asarray(mean + (CONTEXT_EFFECT * visible[:, None] + hidden) * np.minimum(mean, 1 - mean))
 
 
 def _outcome(mean: FloatArray, yes_no: bool, rng: np.random.Generator) -> FloatArray:

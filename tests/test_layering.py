@@ -34,6 +34,7 @@ RANKS = (
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},
     {"evaluation", "planning"},
+    {"monitoring"},
     {"report"},
     {"demo"},
     {"cli"},

@@ -18,6 +18,7 @@ _PUBLIC_NAMES = {
     "features": ("FeatureSpec",),
     "findings": ("Finding",),
     "loading": ("load",),
+    "monitoring": ("MonitorResult", "monitor"),
     "planning": ("plan",),
     "replaying": ("ReplayPlan", "ReplayRun", "replay"),
     "result": ("Result",),
@@ -48,6 +49,8 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.features import FeatureSpec as FeatureSpec
     from deconfound.findings import Finding as Finding
     from deconfound.loading import load as load
+    from deconfound.monitoring import MonitorResult as MonitorResult
+    from deconfound.monitoring import monitor as monitor
     from deconfound.planning import plan as plan
     from deconfound.replaying import ReplayPlan as ReplayPlan
     from deconfound.replaying import ReplayRun as ReplayRun

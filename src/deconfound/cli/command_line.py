@@ -12,7 +12,20 @@ from pathlib import Path
 from traceback import extract_tb
 
 from deconfound import __version__
-from deconfound.cli import assign, bench, check, convert_traces, demo, doctor, evaluate, init, plan, recommend, replay
+from deconfound.cli import (
+    assign,
+    bench,
+    check,
+    convert_traces,
+    demo,
+    doctor,
+    evaluate,
+    init,
+    monitor,
+    plan,
+    recommend,
+    replay,
+)
 from deconfound.cli.command_parser import CommandParser
 from deconfound.cli.interrupt import interrupts
 from deconfound.cli.options import EXIT_CODES
@@ -85,7 +98,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (demo, doctor, convert_traces, init, replay, evaluate, check, recommend, plan, assign, bench):
+    for command in (
+        demo,
+        doctor,
+        convert_traces,
+        init,
+        replay,
+        evaluate,
+        check,
+        recommend,
+        plan,
+        assign,
+        monitor,
+        bench,
+    ):
         command.add_command(commands)
     return parser
 

@@ -7,9 +7,10 @@ ever (Ville). Solved for the error, this is a boundary that no look crosses with
     two-sided   z(v) = sqrt( (1 + 1/v) log((1 + v) / p^2) )                       Robbins (1970)
     one-sided   z(v) = sqrt( 2 (1 + 1/v) log(1 + sqrt(1 + v) / (2 p)) )           Howard et al. (2021)
 
-v is t in units of the mixture's inverse variance. It has to be fixed in advance, but may be anything: it decides where the
-boundary is lowest. Waudby-Smith et al. (2024) prove that estimated variances may be used and outcomes need not be normal,
-asymptotically as confidence intervals are.
+v is t in units of the mixture's inverse variance. That unit has to be fixed in advance, but may be anything: it decides
+where the boundary is lowest. Waudby-Smith et al. (2024) prove that estimated variances may be used and outcomes need
+not be normal, asymptotically as for ordinary intervals. t is measured in rows, as a share of the horizon: exact where
+every row adds the same variance, and nearly so otherwise, since the boundary is flat (decision 0021).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MIN_SHARE = 1e-9  # of the horizon; before the first row no bound is finite
 def two_sided_z(error_rate: float, share: float) -> float:
     """Standard errors between an estimate and either end of an interval that is valid at every look.
 
-    ``error_rate`` is the probability that any look's interval misses; ``share`` is the part of the horizon that has been
-    observed, possibly more than one.
+    ``error_rate`` is the probability that any look's interval misses; ``share`` is the part of the horizon that has
+    been observed, possibly more than one.
     """
     v = _mixture_time(error_rate, share)
     return math.sqrt((1 + 1 / v) * (math.log1p(v) - 2 * math.log(error_rate)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,13 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.monitoring.boundary import one_sided_z
 from deconfound.monitoring.stopping import Verdict
-from deconfound.planning.allocation import MIN_RELATIVE_SHARE, equal_shares, ocba_shares
+from deconfound.planning.allocation import MIN_RELATIVE_SHARE, ocba_shares
 from deconfound.planning.inputs import PlanInputs
 from deconfound.value import Values
 
 DECIMALS = 4  # of a propensity: gateways take no more, and the smallest one of a thousand models is 0.0002
-MIN_GAIN = 0.1  # of the variance that matters; for less, a new experiment with other propensities is not worth it
+MIN_GAIN = 0.1  # of the variance that matters; for less, a new draw with other propensities is not worth it
+GRID_POINTS = 200  # numbers of further rows that are tried, up to the horizon
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +32,9 @@ class Outlook:
 
     @property
     def rivals(self) -> list[int]:
-        """The other models that may be best."""
-        return [i for i in self.verdict.contenders if i != self.verdict.leader]
+        """The other models that may be best; all others where the leader alone may be."""
+        others = [i for i in range(len(self.inputs.models)) if i != self.verdict.leader]
+        return [i for i in others if i in self.verdict.contenders] or others
 
     @property
     def advantage(self) -> FloatArray:
@@ -40,26 +43,25 @@ class Outlook:
         return np.asarray(mean[self.verdict.leader] - mean)
 
     def row_variance(self, propensity: FloatArray) -> FloatArray:
-        """Variance of each difference to the leader (k,) that one further row adds, times rows squared."""
-        own = self.inputs.residual_variance / propensity
+        """What one further row adds to rows^2 times the variance of each difference to the leader (k,)."""
+        with np.errstate(divide="ignore"):
+            own = self.inputs.residual_variance / propensity
         return np.asarray(own + own[self.verdict.leader])
 
-    def propensity(self, previous: FloatArray | None = None) -> FloatArray:
+    def propensity(self, previous: FloatArray, dropped: Sequence[int] = ()) -> FloatArray:
         """Propensities (k,) of the next batch: those of ``previous``, unless others are clearly better.
 
-        Rows go to the models that may be best, as the planner would distribute them (OCBA). Every model retains a fifth
-        of an equal share, so that weights stay bounded and a mistake can be corrected.
+        Rows go to the models that may be best, as the planner would distribute them (OCBA). Every model that is not
+        ``dropped`` retains a fifth of an equal share, so that weights stay bounded and a mistake can be corrected.
         """
-        count = len(self.inputs.models)
-        now = equal_shares(count) if previous is None else previous
-        rivals = self.rivals
-        if not rivals:
-            return now
+        active = np.ones(len(previous))
+        active[list(dropped)] = 0.0
+        now = without(previous, dropped)
         share = ocba_shares(self.inputs)
-        share[[i for i in range(count) if i not in self.verdict.contenders]] = 0.0
-        mixed = MIN_RELATIVE_SHARE * equal_shares(count) + (1 - MIN_RELATIVE_SHARE) * share / share.sum()
-        proposed = round_propensities(mixed)
-        gain = 1 - self.row_variance(proposed)[rivals].max() / self.row_variance(now)[rivals].max()
+        share[[i for i in range(len(share)) if i not in (self.verdict.leader, *self.rivals)]] = 0.0
+        floor = MIN_RELATIVE_SHARE * active / active.sum()
+        proposed = round_propensities(floor + (1 - MIN_RELATIVE_SHARE) * share / share.sum())
+        gain = 1 - self.row_variance(proposed)[self.rivals].max() / self.row_variance(now)[self.rivals].max()
         return proposed if gain >= MIN_GAIN else now
 
     def expected_rows(self, values: Values, propensity: FloatArray) -> int | None:
@@ -67,31 +69,41 @@ class Outlook:
 
         The smallest m at which the expected lead over every rival exceeds its bound:
 
-            advantage_a + tolerance > z(n + m) se_a(n + m),   se_a(n + m)^2 = (n^2 se_a^2 + m row variance_a) / (n + m)^2
+            advantage_a + tolerance > z(n + m) se_a(n + m)
+            se_a(n + m)^2 = (n^2 se_a^2 + m row variance_a) / (n + m)^2
         """
         if self.verdict.stop:
             return 0
-        leader, count = self.verdict.leader, len(values.models)
-        covariance = values.covariance
-        variance = np.diag(covariance) + covariance[leader, leader] - 2 * covariance[leader]
-        step = self.row_variance(propensity)
+        leader, rivals, covariance = self.verdict.leader, self.rivals, values.covariance
+        own = np.diag(covariance)
+        variance = (own + own[leader] - 2 * covariance[leader])[rivals]
+        step, advantage = self.row_variance(propensity)[rivals], self.advantage[rivals]
         for more in _grid(self.horizon - self.rows):
             total = self.rows + more
-            error = np.sqrt((self.rows**2 * variance + more * step) / total**2)
-            z = one_sided_z(self.error_rate / count, total / self.horizon)
-            if all(self.advantage[a] + self.tolerance > z * error[a] for a in self.rivals):
+            standard_error = np.sqrt(self.rows**2 * variance + more * step) / total
+            z = one_sided_z(self.error_rate / len(own), total / self.horizon)
+            if (advantage + self.tolerance > z * standard_error).all():
                 return more
         return None
+
+
+def without(propensity: FloatArray, dropped: Sequence[int]) -> FloatArray:
+    """Propensities (k,) in which some models have none, and the others their proportions."""
+    if not dropped:
+        return propensity
+    active = propensity.copy()
+    active[list(dropped)] = 0.0
+    return round_propensities(active / active.sum())
 
 
 def round_propensities(share: FloatArray) -> FloatArray:
     """Shares as decimals that sum to one; the largest takes what rounding leaves."""
     units = 10**DECIMALS
-    rounded = np.floor(share * units)
+    rounded = np.floor(share * units + 1e-6)
     rounded[int(share.argmax())] += units - rounded.sum()
     return np.asarray(rounded / units)
 
 
-def _grid(largest: int, points: int = 200) -> list[int]:
-    """Numbers of rows to try, in equal steps; none is closer than half a percent of the horizon."""
-    return [] if largest < 1 else sorted({max(round(largest * i / points), 1) for i in range(1, points + 1)})
+def _grid(largest: int) -> list[int]:
+    """Numbers of rows to try, in equal steps."""
+    return sorted({max(round(largest * i / GRID_POINTS), 1) for i in range(1, GRID_POINTS + 1)}) if largest > 0 else []

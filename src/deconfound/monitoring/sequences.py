@@ -11,6 +11,8 @@ from deconfound.design import FloatArray
 from deconfound.monitoring.boundary import one_sided_z, two_sided_z
 from deconfound.value import Values
 
+MIN_ROWS_PER_MODEL = 10  # at the first look; with fewer, estimated variances are too uncertain, see decision 0021
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequences:
