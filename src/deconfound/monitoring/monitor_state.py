@@ -143,7 +143,9 @@ def _look(look: dict[str, Any]) -> PastLook:
     )
 
 
-def _names(value: list[Any]) -> tuple[str, ...]:
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError("something else stands where names belong")
     return tuple(_text(name) for name in value)
 
 
