@@ -55,6 +55,9 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     """
     if not isinstance(study, Study):
         raise UsageError(f"study must be a Study from dc.load, not {type(study).__name__}.")
+    unknown = [name for name in drop if name not in study.models]
+    if unknown:
+        raise UsageError(f"--drop: there is no model {quote(unknown[0])}; there are {join_names(study.models)}.")
     path, stored = Path(state), read_state(state)
     opened = _open(study, stored, RequestedSettings(horizon, level, tolerance), change_settings=change_settings)
     if stored is None or opened.changes != stored.changes:
@@ -126,9 +129,7 @@ def _look(
 
 
 def _dropped(drop: tuple[str, ...], models: tuple[str, ...], verdict: Verdict) -> tuple[int, ...]:
-    unknown = [name for name in drop if name not in models]
-    if unknown:
-        raise UsageError(f"--drop: there is no model {quote(unknown[0])}; there are {join_names(models)}.")
+    """Positions of the models to drop; one that may be best is refused, before anything is recorded."""
     open_models = [name for name in drop if models.index(name) in verdict.contenders]
     if open_models:
         raise UsageError(

@@ -54,14 +54,16 @@ class Outlook:
         Rows go to the models that may be best, as the planner would distribute them (OCBA). Every model that is not
         ``dropped`` retains a fifth of an equal share, so that weights stay bounded and a mistake can be corrected.
         """
-        active = np.ones(len(previous))
-        active[list(dropped)] = 0.0
         now = without(previous, dropped)
-        share = ocba_shares(self.inputs)
-        share[[i for i in range(len(share)) if i not in (self.verdict.leader, *self.rivals)]] = 0.0
+        rivals = [i for i in self.rivals if i not in dropped]
+        if self.verdict.stop or not rivals:
+            return now
+        active, share = np.ones(len(previous)), ocba_shares(self.inputs)
+        active[list(dropped)] = 0.0
+        share[[i for i in range(len(share)) if i not in (self.verdict.leader, *rivals)]] = 0.0
         floor = MIN_RELATIVE_SHARE * active / active.sum()
         proposed = round_propensities(floor + (1 - MIN_RELATIVE_SHARE) * share / share.sum())
-        gain = 1 - self.row_variance(proposed)[self.rivals].max() / self.row_variance(now)[self.rivals].max()
+        gain = 1 - self.row_variance(proposed)[rivals].max() / self.row_variance(now)[rivals].max()
         return proposed if gain >= MIN_GAIN else now
 
     def expected_rows(self, values: Values, propensity: FloatArray) -> int | None:
