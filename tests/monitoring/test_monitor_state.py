@@ -89,10 +89,21 @@ def test_another_file_is_refused(path, content):
 
 
 def test_the_same_rows_again_are_the_same_look():
-    again = STATE.with_look(PastLook("later", 3, "bee", "", ("bee",), {}), ROWS)
-    assert [(look.time, look.choice) for look in again.looks] == [(LOOK.time, "bee")]
-    more = STATE.with_look(PastLook("later", 4, "bee", "", ("bee",), {}), np.append(ROWS, ROWS[:1]))
-    assert [look.rows for look in more.looks] == [3, 4]
+    assert STATE.before(ROWS).looks == ()
+    more = np.append(ROWS, ROWS[:1])
+    later = STATE.before(more).with_look(PastLook("later", 4, "bee", "", ("bee",), {}), more)
+    assert [look.rows for look in later.looks] == [3, 4]
+    assert np.array_equal(later.rows, more)
+
+
+def test_only_models_that_the_last_look_ruled_out_may_be_left_out():
+    settings = MonitorSettings(("ant", "bee", "cat"), 200)
+    new, later = MonitorState(settings), MonitorState(settings, (LOOK,), (), ROWS)
+    assert new.may_drop(("ant", "bee", "cat"))
+    assert not new.may_drop(("ant", "bee"))
+    assert later.may_drop(("ant", "bee"))
+    assert not later.may_drop(("ant", "cat"))
+    assert not later.may_drop(("ant", "bee", "dog"))
 
 
 def test_fingerprints_survive_their_text():
@@ -112,16 +123,21 @@ def test_a_changed_outcome_model_or_propensity_changes_one_fingerprint_and_order
     def change(**cells):
         return lambda rows: rows[4].update(cells)
 
+    def fingerprints(study, propensity):
+        return row_fingerprints(study, study.models, propensity)
+
     study = make_study(seed=1)
     equal = np.full(90, 1 / 3)
-    first = row_fingerprints(study, equal)
+    first = fingerprints(study, equal)
     assert len(first) == 90
-    assert np.array_equal(first, row_fingerprints(study.in_content_order(), equal))
+    assert len(row_fingerprints(study, ("ant",), equal)) < 90
+    assert np.array_equal(first, fingerprints(study.in_content_order(), equal))
     changed = make_study(seed=1, experiment=change(outcome=0.123))
-    assert lost_rows(first, row_fingerprints(changed, equal)) == 1
-    assert lost_rows(first, row_fingerprints(study, np.where(np.arange(90) == 4, 0.5, 1 / 3))) == 1
-    assert lost_rows(first, row_fingerprints(study, np.round(equal, 7))) == 0
-    assert lost_rows(first, row_fingerprints(make_study(seed=1, experiment=lambda rows: rows.pop()), equal[:89])) == 1
+    assert lost_rows(first, fingerprints(changed, equal)) == 1
+    assert lost_rows(first, fingerprints(study, np.where(np.arange(90) == 4, 0.5, 1 / 3))) == 1
+    assert lost_rows(first, fingerprints(study, np.round(equal, 7))) == 0
+    shorter = make_study(seed=1, experiment=lambda rows: rows.pop())
+    assert lost_rows(first, fingerprints(shorter, equal[:89])) == 1
 
 
 def test_the_first_settings_need_a_horizon_that_fits_the_models():

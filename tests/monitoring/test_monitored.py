@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import deconfound as dc
+from deconfound.monitoring.boundary import two_sided_z
 from deconfound.monitoring.monitor_state import read_state
 from tests.support.checking import make_study
 
@@ -135,6 +137,25 @@ def test_only_models_that_are_not_best_can_be_dropped(tmp_path):
         look(state, 60, drop=["cat"])
     with pytest.raises(dc.UsageError, match='no model "dog"'):
         look(state, 60, drop=["dog"])
+
+
+def test_a_later_study_may_leave_out_what_was_ruled_out(looks, tmp_path):
+    """Rows of the model that is left out still count, and the error rate is divided as before."""
+    _, last, state = looks
+    (tmp_path / "state.json").write_bytes(state.read_bytes())
+    study = first(90)
+    fewer = replace(
+        study, models=("bee", "cat"), uncompared_models=("ant",), replay=study.replay.for_models(["bee", "cat"])
+    )
+    assert last.verdict.contenders == (2,)
+    found = dc.monitor(fewer, tmp_path / "state.json", **FAST)
+    assert found.models == ("bee", "cat")
+    assert (found.rows, found.settings) == (90, last.settings)
+    assert not [f for f in found.findings if f.check in ("changed settings", "changed rows")]
+    assert found.sequences.interval == pytest.approx(found.result.values.interval_at_z(two_sided_z(0.05, 90 / 2_000)))
+    assert found.sequences.simultaneous_interval == pytest.approx(
+        found.result.values.interval_at_z(two_sided_z(0.05 / 3, 90 / 2_000))
+    )
 
 
 def test_an_experiment_that_is_over_retains_its_propensities(tmp_path):

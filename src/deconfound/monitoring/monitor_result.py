@@ -34,7 +34,7 @@ class MonitorResult:
 
     settings: MonitorSettings
     result: Result
-    rows: int  # of the compared models
+    rows: int  # of all models of the settings
     sequences: Sequences
     verdict: Verdict
     next_batch: NextBatch

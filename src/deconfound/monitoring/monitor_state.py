@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,12 +48,19 @@ class MonitorState:
     changes: tuple[SettingsChange, ...] = ()
     rows: Fingerprints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))  # of the last look
 
-    def with_look(self, look: PastLook, rows: Fingerprints) -> Self:
-        """The state after one more look; the same rows again are the same look, and replace it."""
+    def before(self, rows: Fingerprints) -> Self:
+        """The state before a look at these rows; the same rows again are the same look."""
         again = bool(self.looks) and np.array_equal(rows, self.rows)
-        earlier = self.looks[:-1] if again else self.looks
-        time = self.looks[-1].time if again else look.time
-        return replace(self, looks=(*earlier, replace(look, time=time)), rows=rows)
+        return replace(self, looks=self.looks[:-1]) if again else self
+
+    def may_drop(self, models: Collection[str]) -> bool:
+        """Whether all models but these were ruled out by the last look, so that they may be left out from now on."""
+        contenders = self.looks[-1].contenders if self.looks else self.settings.models
+        return set(contenders) <= set(models) <= set(self.settings.models)
+
+    def with_look(self, look: PastLook, rows: Fingerprints) -> Self:
+        """The state after one more look."""
+        return replace(self, looks=(*self.looks, look), rows=rows)
 
 
 def current_time() -> str:

@@ -51,7 +51,7 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     ``horizon`` is the number of randomized rows at which the experiment ends in any case; the first look needs it.
     ``tolerance``, on a scale from 0 to 1, is how much worse than the best model the chosen one may be. Settings are
     fixed by the first look; ``change_settings`` accepts others and says so from then on. ``drop`` names models that get
-    no more rows: only those that are not best can be dropped.
+    no rows in the next batch: only those that are not best can be dropped. A later study may leave them out.
     """
     if not isinstance(study, Study):
         raise UsageError(f"study must be a Study from dc.load, not {type(study).__name__}.")
@@ -64,13 +64,14 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
         write_state(path, opened)
     _require_rows(study)
     prepared = prepare(study, opened.settings.level, seed, options=options, progress=progress)
-    fitted = prepared.cross_fit(family)
-    found = _look(prepared, prepared.result(fitted), prepared.scored_experiment(fitted), opened, tuple(drop))
-    rows = row_fingerprints(prepared.study, prepared.arrays.experiment.propensity)
-    written = opened.with_look(found.looks[-1], rows)
+    rows = row_fingerprints(prepared.study, opened.settings.models, prepared.arrays.experiment.propensity)
+    fitted, before = prepared.cross_fit(family), opened.before(rows)
+    result, data = prepared.result(fitted), prepared.scored_experiment(fitted)
+    found = _look(prepared, result, data, replace(before, rows=rows), tuple(drop))
+    written = before.with_look(found.looks[-1], rows)
     write_state(path, written)
-    findings = state_findings(opened.changes, lost_rows(opened.rows, rows), len(opened.rows), opened.looks)
-    return replace(found, looks=written.looks, findings=(*findings, *found.result.findings))
+    findings = state_findings(opened.changes, lost_rows(opened.rows, rows), len(opened.rows), before.looks)
+    return replace(found, looks=written.looks, findings=(*findings, *result.findings))
 
 
 def _open(
@@ -79,7 +80,8 @@ def _open(
     """The state before this look, with the settings that apply."""
     if stored is None:
         return MonitorState(requested.first(study.models, study.outcome_range))
-    settings = requested.later(stored.settings, study.models, study.outcome_range)
+    models = stored.settings.models if stored.may_drop(study.models) else study.models
+    settings = requested.later(stored.settings, models, study.outcome_range)
     changes = settings_changes(stored.settings, settings, len(stored.looks))
     if changes and not change_settings:
         raise UsageError(_refusal(changes))
@@ -110,10 +112,10 @@ def _require_rows(study: Study) -> None:
 def _look(
     prepared: PreparedStudy, result: Result, data: ScoredExperiment, state: MonitorState, drop: tuple[str, ...]
 ) -> MonitorResult:
-    settings, values = state.settings, result.values
-    rows = int(data.compared.sum())
+    """One look; ``state`` has the rows of this look, and the looks before it."""
+    settings, values, rows = state.settings, result.values, len(state.rows)
     share = rows / settings.horizon
-    sequences = Sequences.from_values(values, settings.level, share)
+    sequences = Sequences.from_values(values, settings.level, share, len(settings.models))
     verdict = Verdict.from_lead(values.estimate, sequences.lead, settings.tolerance, share)
     batch = _next_batch(prepared, result, data, state, verdict, _dropped(drop, result.models, verdict))
     names = result.models
@@ -147,14 +149,13 @@ def _next_batch(
     verdict: Verdict,
     dropped: tuple[int, ...],
 ) -> NextBatch:
-    settings = state.settings
-    previous = _previous_propensity(prepared, state)
-    rows = int(data.compared.sum())
+    settings, previous = state.settings, _previous_propensity(prepared, state)
     try:
         inputs = inputs_from_pilot(data, prepared.study.experiment.source)
     except EvidenceError:  # constant outcomes: there is no variance to plan with
         return NextBatch(without(previous, dropped), bool(dropped), None)
-    outlook = Outlook(inputs, verdict, rows, settings.horizon, 1 - settings.level, settings.tolerance)
+    error_rate = (1 - settings.level) * len(inputs.models) / len(settings.models)
+    outlook = Outlook(inputs, verdict, len(state.rows), settings.horizon, error_rate, settings.tolerance)
     propensity = outlook.propensity(previous, dropped)
     changed = not np.array_equal(propensity, previous)
     return NextBatch(propensity, changed, outlook.expected_rows(result.values, propensity))

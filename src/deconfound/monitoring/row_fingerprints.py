@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Collection
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +24,12 @@ BYTES = 5  # of a fingerprint: a changed row escapes with probability rows / 2^4
 PROPENSITY_DECIMALS = 6  # what a file with fewer digits may change
 
 
-def row_fingerprints(study: Study, propensity: FloatArray) -> Fingerprints:
-    """Sorted fingerprints of the compared rows: context, model, outcome and ``propensity`` (n,), which values need."""
+def row_fingerprints(study: Study, models: Collection[str], propensity: FloatArray) -> Fingerprints:
+    """Sorted fingerprints of the rows of ``models``: what values need of them, with their ``propensity`` (n,)."""
     table = study.experiment.arrow
     rounded = pa.chunked_array([pa.array(np.round(propensity, PROPENSITY_DECIMALS))])
     hashes = content_hashes([table["context_id"], table["model"], table["outcome"], rounded])
-    return np.sort(hashes[is_in(table["model"], study.models)] >> np.uint64(64 - 8 * BYTES))
+    return np.sort(hashes[is_in(table["model"], models)] >> np.uint64(64 - 8 * BYTES))
 
 
 def lost_rows(before: Fingerprints, now: Fingerprints) -> int:

@@ -24,14 +24,14 @@ class Sequences:
     lead: FloatArray  # (k, k) lower bound of value_i - value_j, by which models are compared with the best one
 
     @classmethod
-    def from_values(cls, values: Values, level: float, share: float) -> Self:
-        """The sequences at a look with ``share`` of the horizon's rows.
+    def from_values(cls, values: Values, level: float, share: float, n_models: int | None = None) -> Self:
+        """The sequences at a look with ``share`` of the horizon's rows; ``n_models`` counts dropped models, too.
 
         They are the intervals of one look with larger quantiles, so that small samples, clusters, weights and bounded
         outcomes are treated alike. A statement about several models divides the error rate between them: by models for
         values, by pairs for differences, and by models for ``lead`` (see ``stopping``).
         """
-        count, error_rate = len(values.models), 1 - level
+        count, error_rate = n_models or len(values.models), 1 - level
         pairs = max(count * (count - 1) // 2, 1)
         return cls(
             interval=values.interval_at_z(two_sided_z(error_rate, share)),

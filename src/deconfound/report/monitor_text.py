@@ -18,9 +18,7 @@ def monitor_text(look: MonitorResult) -> str:
     failed = failure_sentence(look.findings)
     if failed:
         lines = [failed, 'See "Warnings" before relying on this verdict.', *lines]
-    level = format_percent(look.settings.level)
-    note = f"Intervals hold with probability {level} at all looks together, those of differences for all pairs."
-    parts = ["\n".join(map(escape_line, lines)), _value_table(look), _difference_table(look), note]
+    parts = ["\n".join(map(escape_line, lines)), _value_table(look), _difference_table(look), _interval_note(look)]
     if not look.stop:
         parts.append(_next_batch(look))
     parts += [_looks(look), _warnings(look)]
@@ -91,10 +89,19 @@ def _difference_table(look: MonitorResult) -> str:
     return text_table(rows, left=(0,))
 
 
+def _interval_note(look: MonitorResult) -> str:
+    level, first = format_percent(look.settings.level), look.result.values.ranking()[0]
+    note = f"Intervals hold with probability {level} at all looks together, those of differences for all pairs."
+    unclear = any(row["model"] == first and float(row["low"]) <= 0 for row in look.differences())
+    if look.verdict.reason == "best model" and unclear:
+        note += " The verdict asks one question per model, so it can be clearer than the interval of a pair."
+    return note
+
+
 def _next_batch(look: MonitorResult) -> str:
+    shares = ", ".join(f"{escape_name(name)} {share:.4g}" for name, share in look.propensities().items())
     if not look.next_batch.changed:
-        return "Next batch: the same propensities as before."
-    shares = ", ".join(f"{escape_name(name)} {share:g}" for name, share in look.propensities().items())
+        return f"Next batch: propensities as before, {shares}."
     return (
         f"Next batch: {shares}. Draw it under a name of its own, and record every row's propensities: write this look "
         "with -o look.json, then deconfound assign --from-plan look.json --experiment NAME."
