@@ -97,6 +97,7 @@ def test_the_next_batch_is_drawn_by_assign(folder, capsys):
         (["--horizon", "200", "--family", "all"], 2, "--family"),
         (["--horizon", "200", "-o", "look.html"], 2, "-o takes a .json file"),
         (["--horizon", "200", "--state", "state.txt"], 2, "--state"),
+        (["--horizon", "200", "--state", "nowhere/state.json"], 2, "there is no folder nowhere"),
         (["--horizon", "200", "-o", "state.json"], 2, "would replace the input"),
     ],
 )

@@ -19,7 +19,7 @@ from deconfound.cli.options import (
     parse_models,
     report_written,
 )
-from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_no_inputs, require_path, writing
+from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, UsageError
@@ -134,7 +134,10 @@ def _state_path(arguments: argparse.Namespace) -> Path:
         raise UsageError(f"--state takes a .json file, not {quote(arguments.state)}.")
     if path.exists() and not path.is_file():
         raise UsageError(f"--state {path} is not an ordinary file; choose another name.")
-    require_no_inputs([path], input_files(arguments, TABLES))
+    if not path.parent.is_dir():
+        raise UsageError(f"--state {path}: there is no folder {path.parent}; create it, or choose another place.")
+    if any(path.exists() and path.samefile(one) for one in input_files(arguments, TABLES) if one.exists()):
+        raise UsageError(f"--state {path} is one of the tables; choose another name.")
     try:
         check_writable(path.parent)
     except OSError as error:
