@@ -50,6 +50,7 @@ EARLY = {
     "early: graded, equal": Growing((0.5, 0.5, 0.5), 9, 20, yes_no=False),
     "early: yes/no, equal at 0.95": Growing((0.95, 0.95, 0.95), 9, 20),
     "early: yes/no, equal at 0.5": Growing((0.5, 0.5, 0.5), 9, 20),
+    "early: rare extremes": Growing((0.05, 0.05, 0.05), 9, 20, yes_no=False, rare=True),
 }
 
 

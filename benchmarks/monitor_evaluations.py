@@ -48,7 +48,7 @@ def look_often(study: SimulatedStudy, state: Path) -> Looks:
         tables = dc.load(log=now.log, experiment=now.experiment, replay=now.replay)
         try:
             look = dc.monitor(tables, state, horizon=rows, options=OPTIONS)
-        except EvidenceError:  # fewer than ten rows of some model
+        except EvidenceError:  # some model has too few rows
             continue
         looks += 1
         order = [look.models.index(name) for name in study.models]

@@ -26,6 +26,7 @@ class Growing:
     rows_per_look: int
     looks: int
     yes_no: bool = True
+    rare: bool = False  # graded outcomes of which most are near zero and a few near one
     tolerance: float = 0.0
     users: bool = False  # few users, who return in later batches
     recurring: bool = False  # few contexts, which return in later batches
@@ -89,7 +90,7 @@ class Rows:
                 q,
                 q[np.arange(n), model],
                 model,
-                _outcome(expected[np.arange(n), model], kind.yes_no, rng),
+                _outcome(expected[np.arange(n), model], kind, rng),
                 propensity=propensity[model],
                 cluster=np.column_stack([user, context]),
             )
@@ -114,9 +115,11 @@ class Rows:
         return np.asarray(mean + (CONTEXT_EFFECT * visible[:, None] + hidden) * np.minimum(mean, 1 - mean))
 
 
-def _outcome(mean: FloatArray, yes_no: bool, rng: np.random.Generator) -> FloatArray:
+def _outcome(mean: FloatArray, kind: Growing, rng: np.random.Generator) -> FloatArray:
     uniform = rng.random(len(mean))
-    if yes_no:
+    if kind.rare:
+        return np.asarray(0.04 * uniform + 0.9 * (rng.random(len(mean)) < (mean - 0.02) / 0.9))
+    if kind.yes_no:
         return np.asarray(uniform < mean, dtype=np.float64)
     return np.asarray(mean + (2 * uniform - 1) * np.minimum(mean, 1 - mean) * rng.choice([0.3, 1.0], len(mean)))
 

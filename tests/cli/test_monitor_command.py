@@ -20,16 +20,16 @@ TABLES = ["--log=log.parquet", "--replay=replay.parquet", "--state=state.json", 
 def folder(tmp_path, monkeypatch):
     """Tables on a scale from 1 to 5; ``noise.parquet`` is an experiment in which all models are equal."""
     monkeypatch.chdir(tmp_path)
-    study = make_study(seed=4)
+    study = make_study(seed=3, rows=110)
     for table in (study.log, study.experiment, study.replay):
         arrow = table.arrow
         if "outcome" in arrow.column_names:
             arrow = with_outcome(arrow, 1 + 4 * arrow["outcome"].to_numpy())
         pq.write_table(arrow, f"{table.role}.parquet")
     experiment = pq.read_table("experiment.parquet")
-    pq.write_table(with_outcome(experiment, 1 + 4 * np.random.default_rng(0).random(90)), "noise.parquet")
+    pq.write_table(with_outcome(experiment, 1 + 4 * np.random.default_rng(0).random(110)), "noise.parquet")
     pq.write_table(experiment.slice(0, 20), "early.parquet")
-    pq.write_table(experiment.slice(0, 60), "sixty.parquet")
+    pq.write_table(experiment.slice(0, 80), "eighty.parquet")
     return tmp_path
 
 
@@ -46,38 +46,38 @@ def test_looks_at_a_growing_experiment(capsys):
     assert look("early") == 2
     assert "--horizon" in capsys.readouterr().err
     assert look("early", "--horizon", "2000", "--tolerance", "0.08") == 4
-    assert "Looks start at 10 randomized rows per model" in capsys.readouterr().err
-    assert look("sixty") == 0
+    assert "Looks start at 20 randomized rows per model" in capsys.readouterr().err
+    assert look("eighty") == 0
     out = capsys.readouterr().out
     assert out.startswith("Stop: cat is the best model, at 95 % confidence.\n")
     assert "on your scale from 1 to 5" in out
-    assert "This is the first look, at 60 rows." in out
-    assert look("sixty", "--json") == 0
+    assert "This is the first look, at 80 rows." in out
+    assert look("eighty", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["looks"]) == 1
     assert document["settings"]["tolerance"] == pytest.approx(0.02)
     assert look("experiment") == 0
     out = capsys.readouterr().out
-    assert "This is look 2; earlier ones were at 60 rows." in out
-    assert "Look 1, at 60 rows, already ended the experiment" in " ".join(out.split())
+    assert "This is look 2; earlier ones were at 80 rows." in out
+    assert "Look 1, at 80 rows, already ended the experiment" in " ".join(out.split())
 
 
 @pytest.mark.usefixtures("folder")
 def test_changed_settings_and_vanished_rows(capsys):
     assert look("experiment", "--horizon", "2000") == 0
     capsys.readouterr()
-    assert look("sixty", "--tolerance", "0.4") == 2
+    assert look("eighty", "--tolerance", "0.4") == 2
     assert "tolerance 0 → 0.4" in capsys.readouterr().err
-    assert look("sixty", "--tolerance", "0.4", "--change-settings") == 0
+    assert look("eighty", "--tolerance", "0.4", "--change-settings") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "warn: The tolerance was changed after 1 look, from 0 to 0.4." in out
-    assert "warn: 30 of the 90 rows of the last look have changed or vanished." in out
+    assert "warn: 30 of the 110 rows of the last look have changed or vanished." in out
 
 
 def test_the_next_batch_is_drawn_by_assign(folder, capsys):
     assert look("noise", "--horizon", "2000", "-o", "look.json") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("Go on: after 90 of at most 2,000 rows")
+    assert out.startswith("Go on: after 110 of at most 2,000 rows")
     document = json.loads((folder / "look.json").read_text())
     assert main(["assign", "--experiment=two", "--from-plan=look.json", "-o", "two.json"]) == 0
     manifest = dc.AssignmentManifest.load("two.json")
@@ -90,7 +90,7 @@ def test_the_next_batch_is_drawn_by_assign(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--horizon", "20"], 2, "horizon (--horizon) must be from 30 rows"),
+        (["--horizon", "20"], 2, "horizon (--horizon) must be from 60 rows"),
         (["--horizon", "200", "--level", "95"], 2, "level"),
         (["--horizon", "200", "--tolerance", "4"], 2, "tolerance"),
         (["--horizon", "200", "--tolerance=-1"], 2, "tolerance"),

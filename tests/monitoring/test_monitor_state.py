@@ -143,7 +143,7 @@ def test_a_changed_outcome_model_or_propensity_changes_one_fingerprint_and_order
 def test_the_first_settings_need_a_horizon_that_fits_the_models():
     with pytest.raises(UsageError, match="horizon"):
         RequestedSettings().first(("ant", "bee"), (0.0, 1.0))
-    for wrong in (19, 2.5, 10**10, True):
+    for wrong in (39, 2.5, 10**10, True):
         with pytest.raises(UsageError, match="horizon"):
             RequestedSettings(horizon=wrong).first(("ant", "bee"), (0.0, 1.0))
     for wrong in (-0.1, 1.0, float("nan")):

@@ -11,7 +11,7 @@ from deconfound.design import FloatArray
 from deconfound.monitoring.boundary import one_sided_z, two_sided_z
 from deconfound.value import Values
 
-MIN_ROWS_PER_MODEL = 10  # at the first look; with fewer, estimated variances are too uncertain, see decision 0021
+MIN_ROWS_PER_MODEL = 20  # at the first look; with fewer, rare extremes are missed too often, see decision 0021
 
 
 @dataclass(frozen=True, slots=True, eq=False)
