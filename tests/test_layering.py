@@ -34,7 +34,7 @@ RANKS = (
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},
     {"evaluation", "planning"},
-    {"policy_learning"},
+    {"policy_learning", "monitoring"},
     {"report"},
     {"demo"},
     {"cli"},

@@ -19,6 +19,7 @@ _PUBLIC_NAMES = {
     "findings": ("Finding",),
     "judging": ("JudgePlan", "JudgeRun", "judge"),
     "loading": ("load",),
+    "monitoring": ("MonitorResult", "monitor"),
     "planning": ("plan",),
     "policy_learning": ("LearnedPolicy", "route"),
     "replaying": ("ReplayPlan", "ReplayRun", "replay"),
@@ -54,6 +55,8 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.judging import JudgeRun as JudgeRun
     from deconfound.judging import judge as judge
     from deconfound.loading import load as load
+    from deconfound.monitoring import MonitorResult as MonitorResult
+    from deconfound.monitoring import monitor as monitor
     from deconfound.planning import plan as plan
     from deconfound.policy_learning import LearnedPolicy as LearnedPolicy
     from deconfound.policy_learning import route as route

@@ -116,19 +116,26 @@ class PreparedStudy:
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
-        return self.fit_and_evaluate(family)[1]
+        return self.result(self.cross_fit(family))
 
-    def fit_and_evaluate(self, family: str | Family) -> tuple[CrossFit[Family], Result]:
-        """The same, with the fits behind it: they can score contexts that no fold has seen."""
-        chosen = _resolve_family(family)
+    def cross_fit(self, family: str | Family) -> CrossFit[Family]:
+        """Fit one family so that no experiment row is scored by a reward that has seen its outcome."""
+        chosen, options = _resolve_family(family), self.options
         require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
-        options = self.options
         with one_blas_thread():
-            fitted = cross_fit(
+            return cross_fit(
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
             )
-            self.progress("comparing models", 0.0)
-            return fitted, self._result(fitted)
+
+    def result(self, fitted: CrossFit[Family]) -> Result:
+        """Everything that follows from a fit of this study."""
+        self.progress("comparing models", 0.0)
+        with one_blas_thread():
+            return self._result(fitted)
+
+    def scored_experiment(self, fitted: CrossFit[Family]) -> ScoredExperiment:
+        """The experiment's rows with the out-of-fold rewards of a fit."""
+        return score_experiment(self.arrays, fitted, self.weight)
 
     @cached_property
     def _training(self) -> StudyTrainingData:
@@ -169,7 +176,7 @@ class PreparedStudy:
 
     def _result(self, fitted: CrossFit[Family]) -> Result:
         final, arrays, level = fitted.final, self.arrays, self.level
-        family, data = final.tuned.estimator, score_experiment(arrays, fitted, self.weight)
+        family, data = final.tuned.estimator, self.scored_experiment(fitted)
         extra_q = fitted.q_all_contexts[self.extra_contexts]
         estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
         require_information(estimated.unbiased, rows=len(data.q), level=level)

@@ -95,7 +95,7 @@ def test_scores_of_a_fold_do_not_depend_on_its_outcomes_or_prompts(study):
     exp-only has no hyperparameter that is estimated on all rows.
     """
     prepared = prepare(study, options=OPTIONS)
-    fitted, _ = prepared.fit_and_evaluate("exp-only")
+    fitted = prepared.cross_fit("exp-only")
     fold = fitted.folds[0]
     before = out_of_fold_scores(prompts_of(prepared), fitted, prepared.arrays)
     outcome = prepared.study.experiment.arrow["outcome"].to_numpy().copy()
@@ -106,7 +106,7 @@ def test_scores_of_a_fold_do_not_depend_on_its_outcomes_or_prompts(study):
         replace(prepared.study, experiment=replace(prepared.study.experiment, arrow=flipped)), options=OPTIONS
     )
     ids, other_ids = (one.study.experiment.arrow["context_id"].to_pylist() for one in (prepared, other))
-    refitted, _ = other.fit_and_evaluate("exp-only")
+    refitted = other.cross_fit("exp-only")
     after = out_of_fold_scores(prompts_of(other), refitted, other.arrays)
     held_out = {ids[row] for row in fold.held_out}
     assert {other_ids[row] for row in refitted.folds[0].held_out} == held_out
@@ -131,7 +131,8 @@ def test_a_router_that_memorises_prompts_does_not_gain(monkeypatch):
 
     monkeypatch.setattr(context_policy, "correction_coef", memorise)
     prepared = prepare(load(tables(effect=0.0)), options=OPTIONS)
-    fitted, result = prepared.fit_and_evaluate("exp-only")
+    fitted = prepared.cross_fit("exp-only")
+    result = prepared.result(fitted)
     context, prompts = prepared.arrays.experiment.context, prompts_of(prepared)
     data = replace(score_experiment(prepared.arrays, fitted, None), q=fitted.q_unseen)
     rows = np.arange(len(context))

@@ -22,6 +22,7 @@ from deconfound.cli import (
     evaluate,
     init,
     judge,
+    monitor,
     plan,
     recommend,
     replay,
@@ -102,7 +103,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     answering = (evaluate, check, recommend, route, plan)
-    for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, bench):
+    for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, monitor, bench):
         command.add_command(commands)
     return parser
 

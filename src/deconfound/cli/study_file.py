@@ -2,7 +2,7 @@
 
 Every option is a key under its long name; a table such as [map] or [cost] is one option for each entry. Paths are
 relative to the file. An option on the command line replaces the one of the file. Options that only another command
-has are ignored, so that `check`, `evaluate`, `route` and `plan` can share a file.
+has are ignored, so that `check`, `evaluate`, `route`, `plan` and `monitor` can share a file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from deconfound.escaping import readable_path
 from deconfound.formatting import did_you_mean, quote, shell_argument
 
 EXTENSION = ".toml"
-STUDY_COMMANDS = ("evaluate", "check", "plan", "route")
-PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output")
+STUDY_COMMANDS = ("evaluate", "check", "plan", "route", "monitor")
+PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output", "state")
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 2  # of tables: [map] and [map.log]
 

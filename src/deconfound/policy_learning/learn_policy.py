@@ -115,7 +115,8 @@ def considered_kind(study: Study, kind: PolicyKind) -> Kind:
 def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind) -> LearnedPolicy:
     """As ``route``, for a study that is prepared."""
     considered = considered_kind(prepared.study, kind)
-    fitted, result = prepared.fit_and_evaluate(family)
+    fitted = prepared.cross_fit(family)
+    result = prepared.result(fitted)
     evaluated = _EvaluatedStudy.from_fit(prepared, fitted, result)
     prepared.progress("learning a policy", 0.0)
     with one_blas_thread():
