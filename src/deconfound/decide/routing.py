@@ -184,8 +184,8 @@ def _policy_value(
 ) -> tuple[float, float, float]:
     """Value of the policy and its interval, net of its mean cost.
 
-    Rows that are lucky for one model make the other folds choose it: the folds' errors are correlated, up to choosing
-    the luckiest of k models. The level is therefore that of k intervals that hold together (Sidak).
+    Rows whose noise favors one model make the other folds choose it. So the folds' errors are correlated, at most as if
+    the largest of k estimates had been chosen. The level is that of k intervals that hold together (Sidak).
     """
     on_policy = np.where(policy_model == data.model, 0, UNKNOWN_MODEL)
     values = tuned_doubly_robust(_as_models(data, ("policy",), (policy_model,), on_policy))
