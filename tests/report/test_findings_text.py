@@ -122,9 +122,10 @@ def context_findings():
         yield Finding(check, "pass", contexts.SameContexts(source), "A5")
         yield open_question(check, contexts.TooFewContexts(source, 8), "A5")
         yield open_question(check, contexts.UndescribedContexts(source), "A5")
-    overlap = contexts.TargetOverlap(360, 141.7, 0.12, 0.9)
-    too_little = contexts.TargetOverlap(360, 20.4, 0.12, 0.9)
-    for verdict, details in (("pass", overlap), ("warn", overlap), ("fail", too_little)):
+    overlap = contexts.TargetOverlap(360, 141.7, 0.12, 0.9, 0.0)
+    too_little = contexts.TargetOverlap(360, 20.4, 0.12, 0.9, 0.0)
+    different = replace(overlap, imbalance=0.2)
+    for verdict, details in (("pass", overlap), ("warn", overlap), ("warn", different), ("fail", too_little)):
         yield Finding("overlap with the target", verdict, details, "A5", details.effective_rows / details.rows)
 
 

@@ -175,10 +175,11 @@ def test_the_contexts_are_named_where_they_are_not_the_experiments(result):
     population = result.population
     assert population.kind == "experiment"
     target = Population("target", "target.csv", 400, 360, 142.4, 0)
-    (line,) = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
+    line, log = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
     assert line == (
         "Values are for the 400 contexts of target.csv; after weighting, the 360 experiment rows count as 142."
     )
+    assert log.endswith("This compares the log with the experiment's own contexts, not with the target's.")
     own = result.counts.experiment.contexts
     mixed = Population("experiment and extra contexts", "replay.csv", own + 50, 360, 360.0, 0)
     assert f"Values are for the experiment's {own} contexts and 50 other replayed ones (--extra-contexts)." in (

@@ -17,11 +17,13 @@ from deconfound.design import IntArray
 from deconfound.diagnose.multiplicity import PendingFinding
 from deconfound.diagnose.thresholds import (
     FAIL_EFFECTIVE_SHARE,
+    FAIL_IMBALANCE,
     FAIL_TARGET_OUTSIDE,
     MIN_DENSITY_RATIO,
     MIN_EFFECTIVE_ROWS,
     MIN_STRATA,
     WARN_EFFECTIVE_SHARE,
+    WARN_IMBALANCE,
     WARN_TARGET_OUTSIDE,
 )
 from deconfound.diagnose.two_sample_data import TwoSampleData, subsample_strata
@@ -79,12 +81,13 @@ class UndescribedContexts:
 
 @dataclass(frozen=True, slots=True)
 class TargetOverlap:
-    """How much of the experiment remains after weighting to the target, and how well it covers the target."""
+    """How much of the experiment remains after weighting, how well it covers the target, and what still differs."""
 
     rows: int
     effective_rows: float
     share_outside_support: float
     mean_density_ratio: float
+    imbalance: float  # largest significant difference after weighting, in standard deviations; 0 if there is none
 
 
 # --- the checks ---
@@ -119,16 +122,16 @@ def _context_finding(study: Study, other_source: str, result: TwoSampleResult | 
 
 
 def overlap_finding(weights: TransportWeights) -> Finding:
-    """Whether the experiment covers the target, and how many effective rows remain."""
+    """Whether the experiment covers the target, how many effective rows remain, and whether weights balance it."""
     rows, effective, outside = len(weights.weight), weights.effective_rows, weights.share_outside_support
-    share = effective / rows
+    share, ratio, imbalance = effective / rows, weights.mean_density_ratio, weights.imbalance
     verdict: Verdict = "pass"
-    if share < WARN_EFFECTIVE_SHARE or outside >= WARN_TARGET_OUTSIDE:
+    if share < WARN_EFFECTIVE_SHARE or outside >= WARN_TARGET_OUTSIDE or imbalance >= WARN_IMBALANCE:
         verdict = "warn"
     too_few = effective < MIN_EFFECTIVE_ROWS or share < FAIL_EFFECTIVE_SHARE
-    if too_few or outside >= FAIL_TARGET_OUTSIDE or weights.mean_density_ratio < MIN_DENSITY_RATIO:
+    if too_few or outside >= FAIL_TARGET_OUTSIDE or ratio < MIN_DENSITY_RATIO or imbalance >= FAIL_IMBALANCE:
         verdict = "fail"
-    details = TargetOverlap(rows, effective, outside, weights.mean_density_ratio)
+    details = TargetOverlap(rows, effective, outside, ratio, imbalance)
     return Finding(OVERLAP, verdict, details, "A5", share)
 
 

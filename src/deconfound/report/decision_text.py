@@ -13,16 +13,21 @@ from deconfound.value.log_bias import LogBias
 
 NO_SCALE = "Numbers are on a scale from 0 to 1."
 
+OWN_CONTEXTS = "This compares the log with the experiment's own contexts, not with the target's."
+
 SMALL_DIFFERENCES = (
     "This assumes that contexts differ little in what text and columns do not show; "
     "too few contexts recur in the experiment to estimate it."
 )
 
 
-def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False) -> str:
+def log_bias_text(
+    log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False, has_target: bool = False
+) -> str:
     """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here.
 
-    Without a scale it is that from 0 to 1, which the text then says.
+    ``has_target`` says that values are for other contexts than those that the log was compared on. Without a scale it
+    is that from 0 to 1, which the text then says.
     """
     if log_bias.verdict == "cannot tell":
         return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
@@ -30,6 +35,8 @@ def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost:
     missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
     if missing:
         sentences.append(f"No bias could be estimated for {join_names(missing)}.")
+    if has_target:
+        sentences.append(OWN_CONTEXTS)
     return " ".join([*sentences, *([NO_SCALE] if scale is None else [])])
 
 

@@ -112,7 +112,9 @@ def answer_lines(result: Result) -> list[str]:
     failed = failure_sentence(result.findings)
     if failed:
         lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
-    return [*lines, *scope_lines(result), log_bias_text(result.log_bias, scale, before_cost=has_cost)]
+    has_target = result.population.kind == "target"
+    log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
+    return [*lines, *scope_lines(result), log_bias]
 
 
 def value_rows(result: Result) -> list[tuple[str, ...]]:
@@ -122,6 +124,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
     """
     level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
+    has_target = result.population.kind == "target"
     comparisons = ("raw log", "log bias", "experiment alone")
     first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
     rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
@@ -135,8 +138,9 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
         if cost is not None:
             cells += [scale.difference(float(cost[i])), scale.value(value)]
         alone = _with_error(result.experiment, i, scale)
-        bias = scale.difference(logged - value, signed=True) if is_estimable else NOTHING
-        rows.append((*cells, scale.value(logged), bias, alone))
+        bias = result.log_bias.biases[i].estimate if has_target else logged - value
+        shown = scale.difference(bias, signed=True) if is_estimable else NOTHING
+        rows.append((*cells, scale.value(logged), shown, alone))
     return rows
 
 

@@ -78,6 +78,10 @@ class Values:
         total = np.asarray(cost, dtype=np.float64) + self.cost_or_zero
         return replace(self, estimate=self.estimate - cost, interval_center=center, cost=total)
 
+    def with_common_error(self, variance: float) -> Self:
+        """These values with an independent error of this variance that all models share."""
+        return self if variance == 0.0 else replace(self, covariance=self.covariance + variance)
+
     @property
     def before_cost(self) -> Self:
         """The mean outcomes: the same values without subtracting the cost."""
