@@ -228,6 +228,19 @@ def test_a_best_model_whose_lead_no_comparison_of_pairs_confirms_is_said_to_be_s
     )
 
 
+def test_a_model_that_was_only_replayed_is_no_candidate_for_the_best(result):
+    covariance = 1e-6 * np.eye(6)
+    covariance[0, 0] = np.inf
+    values = replace(with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.9], 0.001).values, covariance=covariance)
+    first, second, *_ = answer_lines(replace(result, values=values))
+    assert first.startswith(f"Leading model: {result.models[5]}, ")
+    others = ",".join(result.models[1:])
+    assert second == (
+        f"Too few randomized rows to judge {result.models[0]}: randomize some, or leave them out with "
+        f"--models {others}."
+    )
+
+
 def test_routing_that_pays_is_part_of_the_answer(result):
     pays = replace(result, routing=replace(result.routing, gain=0.1, verdict="route"))
     assert any(line.startswith("Routing pays: ") for line in answer_lines(pays))

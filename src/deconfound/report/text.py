@@ -14,6 +14,7 @@ from deconfound.formatting import (
     join_names,
     join_noted_names,
     pluralize,
+    shell_argument,
     text_table,
     wrap,
 )
@@ -94,8 +95,9 @@ def answer_lines(result: Result) -> list[str]:
     level, scale = format_percent(result.level), Scale.of(result)
     row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
     best = escape_name(str(row["model"]))
-    rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
-    verdict = "Leading model" if rivals else "Best model"
+    unjudged = [name for name in _unjudged(result) if name != row["model"]]
+    rivals = [name for name in result.values.best_set(result.level) if name not in (row["model"], *unjudged)]
+    verdict = "Leading model" if rivals or unjudged else "Best model"
     value = f"value {scale.value_in_unit(float(row['estimate']))}{' net of cost' * has_cost}"
     interval = scale.interval(float(row["low"]), float(row["high"]))
     lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
@@ -107,6 +109,12 @@ def answer_lines(result: Result) -> list[str]:
         lines, rivals = [f"No model leads: all have the {value}."], []
     if rivals:
         lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
+    if unjudged:
+        compared = shell_argument(",".join(name for name in result.models if name not in unjudged))
+        lines.append(
+            f"Too few randomized rows to judge {join_names(unjudged)}: randomize some, or leave them out with "
+            f"--models {compared}."
+        )
     if result.routing.verdict == "route":
         lines.append(routing_text(result.routing, scale))
     failed = failure_sentence(result.findings)
@@ -115,6 +123,12 @@ def answer_lines(result: Result) -> list[str]:
     has_target = result.population.kind == "target"
     log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
     return [*lines, *scope_lines(result), log_bias]
+
+
+def _unjudged(result: Result) -> list[str]:
+    """Models with too few randomized rows for a standard error, such as a baseline that was only replayed."""
+    errors = zip(result.models, result.values.standard_error, strict=True)
+    return [name for name, error in errors if not np.isfinite(error)]
 
 
 def value_rows(result: Result) -> list[tuple[str, ...]]:
