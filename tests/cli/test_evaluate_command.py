@@ -67,6 +67,20 @@ def test_a_folder_is_saved_and_the_next_step_printed(study_folder, tmp_path, cap
     assert (tmp_path / "saved").is_dir()
 
 
+def test_one_run_saves_a_folder_and_writes_a_page(study_folder, tmp_path, monkeypatch, capsys):
+    """The next command is the last line, whatever the order of the options."""
+    monkeypatch.chdir(tmp_path)
+    options = ("--family", "exp-only", "--refits", "2")
+    assert main(evaluate_command(study_folder, *options, "-o", "saved", "-o", "report.html", "-o", "saved.json")) == 0
+    written = "Written to report.html.\nWritten to saved.json.\nSaved to saved\nNext: deconfound recommend saved"
+    assert written in capsys.readouterr().err
+    assert Result.load(tmp_path / "saved").models
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert main(evaluate_command(study_folder, *options, "-o", "new", "-o", "report.html")) == 2
+    assert "-o report.html exists" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_control_characters_in_model_names_do_not_reach_the_terminal(study_folder, tmp_path, capsys):
     for name in ("log", "experiment", "replay"):
         table = pq.read_table(study_folder / f"{name}.parquet")

@@ -54,6 +54,15 @@ def test_one_table_gets_its_labels(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.usefixtures("server")
+def test_a_criterion_with_one_score_for_all_outputs_is_named(capsys):
+    """This judge counts two claims everywhere, and varies the other scores."""
+    assert judge() == 0
+    err = capsys.readouterr().err
+    assert "all 10 outputs have the same score, so it says nothing about any model." in err
+    assert err.count("same score") == 1
+
+
 def test_several_tables_go_into_a_folder_and_share_their_answers(server, tmp_path, capsys):
     assert main(["judge", "--outputs", "log.parquet", "replay.parquet", "--judges", "judges.toml"]) == 0
     assert len(server.requests) == 10

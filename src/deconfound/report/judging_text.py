@@ -19,6 +19,7 @@ from deconfound.report.calls_text import call_messages, calls_text, cost_text, o
 from deconfound.report.probing_text import probe_document, probe_text
 
 MAX_LISTED_FAILURES = 10
+MIN_SAME_SCORES = 5  # of fewer outputs, all may deserve the same
 CONTINUE = "The same command asks again for what failed, and for nothing else."
 
 
@@ -52,6 +53,7 @@ def judging_messages(run: JudgeRun) -> list[str]:
             lines.append(f"{escape_name(one.judge)}: {len(listed) - MAX_LISTED_FAILURES:,} more causes.")
     if run.missing_probes:
         lines.append(f"{pluralize(run.missing_probes, 'verdict')} of the probes missing: less is compared. {CONTINUE}")
+    lines += [_constant_line(name, count) for name, count in _constant_criteria(run)]
     if run.unscored:
         lines.append(_unscored_line(run))
     elif not run.complete:
@@ -59,6 +61,17 @@ def judging_messages(run: JudgeRun) -> list[str]:
             f"Where a judge has no scores, the others' are averaged; the column judges counts them. {CONTINUE}"
         )
     return lines
+
+
+def _constant_criteria(run: JudgeRun) -> list[tuple[str, int]]:
+    """Criteria with the same score for every output, and how many outputs have it."""
+    columns = (column[np.isfinite(column)] for column in run.scores.labels.T)
+    named = zip(run.plan.rubric.names, columns, strict=True)
+    return [(name, len(scores)) for name, scores in named if len(scores) >= MIN_SAME_SCORES and np.ptp(scores) == 0]
+
+
+def _constant_line(criterion: str, outputs: int) -> str:
+    return f"{criterion}: all {outputs:,} outputs have the same score, so it says nothing about any model."
 
 
 def _refusing(run: JudgeRun) -> list[str]:
