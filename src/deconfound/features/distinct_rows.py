@@ -15,17 +15,22 @@ from deconfound.data import TEXT_COLUMNS
 from deconfound.data.encode import encode_by_appearance
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.hashing import add_rows, batch_edges, hash_words
 from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
-from deconfound.features.tokenize import MAX_CHARACTERS, TokenizedPairs, tokenize_pairs
+from deconfound.features.text_arrays import MAX_CHARACTERS, read_texts
+from deconfound.features.tokenize import TokenizedPairs, tokenize_pairs
 from deconfound.formatting import join_names
+from deconfound.threads import parallel_map, thread_count
 
 BATCH_BYTES = 1_000_000
 """Text processed at once: enough for vectorized counting to pay off, and small next to the features."""
 
 BYTES_PER_TEXT = 64
 """Added to the size of every text; it bounds the number of texts in a batch, however short they are."""
+
+BATCHES_PER_THREAD = 4
+"""Batches read before their features are collected: enough for the threads to end at about the same time."""
 
 GROWTH = 1.1
 """Spare room of the sparse matrix over what the rows so far suggest."""
@@ -89,15 +94,12 @@ def extract_features(table: pa.Table, layout: BlockLayout) -> ExtractedFeatures:
     rows = distinct_rows(table, layout.reads_text, layout.columns)
     text, statistics = _CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
     modifiers = [np.empty((0, WORD_BUCKETS + STATISTICS))]
-    for pairs in text_batches(rows) if layout.reads_text else ():
-        if layout.buckets:
-            hashes = word_hashes(pairs.vocabulary)
-            contexts = hash_texts(pairs.context_tokens, hashes, "context", layout.buckets)
-            outputs = hash_texts(pairs.output_tokens, hashes, "output", layout.buckets)
-            text.append(contexts[pairs.context] + outputs[pairs.output])
-            modifiers.append(context_modifiers(pairs, contexts))
-        if layout.surface:
-            statistics.append(surface_statistics(pairs))
+    for features in _batch_features(rows, layout) if layout.reads_text else ():
+        if features.text is not None and features.modifiers is not None:
+            text.append(features.text)
+            modifiers.append(features.modifiers)
+        if features.statistics is not None:
+            statistics.append(features.statistics)
     columns = read_numeric_columns(table, layout.columns)[rows.first_row]
     return ExtractedFeatures(
         rows,
@@ -146,19 +148,43 @@ def read_numeric_columns(table: pa.Table, names: tuple[str, ...]) -> FloatArray:
     return values
 
 
-def text_batches(rows: DistinctRows) -> Iterator[TokenizedPairs]:
-    """The tokenized texts of the distinct rows, in their order, about ``BATCH_BYTES`` at a time."""
-    sizes = _text_sizes(rows.outputs)[rows.output]
+@dataclass(frozen=True, slots=True)
+class _BatchFeatures:
+    """Features of consecutive distinct rows; None for blocks that the layout leaves out."""
+
+    text: sparse.csr_matrix | None
+    modifiers: FloatArray | None
+    statistics: FloatArray | None
+
+
+def _batch_features(rows: DistinctRows, layout: BlockLayout) -> Iterator[_BatchFeatures]:
+    """The features of the distinct rows, in their order, about ``BATCH_BYTES`` of text at a time and thread."""
+    contexts, outputs = read_texts(rows.contexts), read_texts(rows.outputs)
+
+    def read(batch: slice) -> _BatchFeatures:
+        context = rows.context[batch]
+        output, output_index = np.unique(rows.output[batch], return_inverse=True)
+        these = contexts.take(slice(context[0], context[-1] + 1))
+        return _read_batch(tokenize_pairs(these, outputs.take(output), context - context[0], output_index), layout)
+
+    sizes = outputs.sizes[rows.output] + BYTES_PER_TEXT
     new_context = np.diff(rows.context, prepend=-1) != 0
-    sizes[new_context] += _text_sizes(rows.contexts)[rows.context[new_context]]
-    batch = np.cumsum(sizes) // BATCH_BYTES
-    edges = np.flatnonzero(np.diff(batch, prepend=-1, append=-1))
-    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        context = rows.context[start:stop]
-        output, output_index = np.unique(rows.output[start:stop], return_inverse=True)
-        contexts = rows.contexts.slice(context[0], context[-1] - context[0] + 1).to_pylist()
-        outputs = rows.outputs.take(pa.array(output)).to_pylist()
-        yield tokenize_pairs(contexts, outputs, context - context[0], output_index)
+    sizes[new_context] += contexts.sizes[rows.context[new_context]] + BYTES_PER_TEXT
+    edges = batch_edges(sizes, BATCH_BYTES)
+    batches = [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    at_once = BATCHES_PER_THREAD * thread_count()
+    for first in range(0, len(batches), at_once):
+        yield from parallel_map(read, batches[first : first + at_once])
+
+
+def _read_batch(pairs: TokenizedPairs, layout: BlockLayout) -> _BatchFeatures:
+    text, modifiers = None, None
+    if layout.buckets:
+        contexts = hash_words(pairs.context_words, "context", layout.buckets)
+        outputs = hash_words(pairs.output_words, "output", layout.buckets)
+        text = add_rows(contexts, outputs, pairs.context, pairs.output)
+        modifiers = context_modifiers(pairs, contexts)
+    return _BatchFeatures(text, modifiers, surface_statistics(pairs) if layout.surface else None)
 
 
 def count_truncated_texts(table: pa.Table) -> int:
@@ -181,11 +207,6 @@ def _row_codes(values: FloatArray) -> IntArray:
     rows = values + 0.0  # -0.0 and 0.0 become the same bytes
     digests = (blake2b(row, digest_size=16).digest() for row in rows)
     return np.fromiter((codes.setdefault(digest, len(codes)) for digest in digests), np.int64, len(rows))
-
-
-def _text_sizes(texts: pa.Array) -> IntArray:
-    lengths: IntArray = pc.binary_length(texts).to_numpy().astype(np.int64)
-    return np.minimum(lengths, MAX_CHARACTERS) + BYTES_PER_TEXT
 
 
 class _CsrBuilder:

@@ -34,6 +34,6 @@ def _statistics(pairs: TokenizedPairs) -> FloatArray:
     """Length and style of each distinct context, which the unit length of hashed words hides."""
     counts = count_characters(pairs.contexts)
     chars = np.maximum(counts.chars, 1.0)
-    sizes = (pairs.context_tokens.counts, counts.lines, counts.questions)
+    sizes = (pairs.context_words.counts, counts.lines, counts.questions)
     shares = (counts.chars - counts.letters, counts.digits, counts.upper, counts.punctuation)
     return np.column_stack([*(np.log1p(size) for size in sizes), *(share / chars for share in shares)])
