@@ -26,7 +26,9 @@ DOTTED_CAPITAL_I = 0x130  # the only code point whose lower case is two: i and a
 
 _SURROGATES = (0xD800, 0xDFFF)
 # Planes 2 to 13 are ideographs and unassigned, 15 and 16 private; only the rest must be asked. A test asks all.
-_VARIED = np.concatenate([np.arange(_SURROGATES[0]), np.arange(_SURROGATES[1] + 1, 0x20000), np.arange(0xE0000, 0xE1000)])
+_VARIED = np.concatenate(
+    [np.arange(_SURROGATES[0]), np.arange(_SURROGATES[1] + 1, 0x20000), np.arange(0xE0000, 0xE1000)]
+)
 
 _SPACELESS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

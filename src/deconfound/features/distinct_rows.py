@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -171,7 +172,7 @@ def _batch_features(rows: DistinctRows, layout: BlockLayout) -> Iterator[_BatchF
     new_context = np.diff(rows.context, prepend=-1) != 0
     sizes[new_context] += contexts.sizes[rows.context[new_context]] + BYTES_PER_TEXT
     edges = batch_edges(sizes, BATCH_BYTES)
-    batches = [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    batches = [slice(start, stop) for start, stop in pairwise(edges)]
     at_once = BATCHES_PER_THREAD * thread_count()
     for first in range(0, len(batches), at_once):
         yield from parallel_map(read, batches[first : first + at_once])

@@ -8,12 +8,14 @@ length.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from deconfound.design import IntArray
+from deconfound.design import FloatArray, IntArray
 from deconfound.features.text_arrays import TextArray
 from deconfound.features.tokenize import Words, split_texts
 from deconfound.threads import parallel_map
@@ -46,7 +48,7 @@ def hash_words(words: Words, namespace: Namespace, buckets: int) -> sparse.csr_m
 def hash_texts(texts: TextArray, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
     """The same for texts of any number, on several threads."""
     edges = batch_edges(texts.sizes, CHUNK_BYTES)
-    chunks = [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    chunks = [slice(start, stop) for start, stop in pairwise(edges)]
     parts = parallel_map(lambda chunk: hash_words(split_texts(texts.take(chunk)), namespace, buckets), chunks)
     if len(parts) == 1:
         return parts[0]
@@ -60,7 +62,9 @@ def hash_texts(texts: TextArray, namespace: Namespace, buckets: int) -> sparse.c
     )
 
 
-def add_rows(contexts: sparse.csr_matrix, outputs: sparse.csr_matrix, context: IntArray, output: IntArray) -> sparse.csr_matrix:
+def add_rows(
+    contexts: sparse.csr_matrix, outputs: sparse.csr_matrix, context: IntArray, output: IntArray
+) -> sparse.csr_matrix:
     """``contexts[context] + outputs[output]``."""
     from deconfound.features.kernels.hash_kernels import merge_rows
 
@@ -79,7 +83,7 @@ def batch_edges(sizes: IntArray, limit: int) -> list[int]:
     return edges
 
 
-def _matrix(values: np.ndarray, columns: np.ndarray, row_ends: IntArray, buckets: int) -> sparse.csr_matrix:
+def _matrix(values: FloatArray, columns: NDArray[np.int32], row_ends: IntArray, buckets: int) -> sparse.csr_matrix:
     rows = sparse.csr_matrix((values, columns, row_ends), shape=(len(row_ends) - 1, buckets))
     rows.has_canonical_format = True
     return rows

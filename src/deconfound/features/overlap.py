@@ -44,9 +44,9 @@ def measure_overlap(pairs: TokenizedPairs, words: NumberedWords) -> Overlap:
         *(words.contexts, pairs.context_words.offsets, words.outputs, pairs.output_words.offsets),
         *(pairs.context, pairs.output, words.is_number, random_key(), counts, positions),
     )
-    overlap = counts.T.astype(np.float64)
-    copied = overlap[4]
-    return Overlap(*overlap, np.where(copied > 0, positions / np.maximum(copied, 1.0), 0.5))
+    copied = counts[:, 4]
+    position = np.where(copied > 0, positions / np.maximum(copied, 1), 0.5)
+    return Overlap(*np.vstack([counts.T, position]))
 
 
 @dataclass(frozen=True, slots=True)

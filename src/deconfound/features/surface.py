@@ -10,7 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.characters import REFUSAL_SPAN, CharacterCounts, compressed_sizes, count_characters, count_code_points
+from deconfound.features.characters import (
+    REFUSAL_SPAN,
+    CharacterCounts,
+    compressed_sizes,
+    count_characters,
+    count_code_points,
+)
 from deconfound.features.overlap import (
     BLOCK_WORDS,
     LONG_WORD,

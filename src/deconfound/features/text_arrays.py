@@ -40,7 +40,7 @@ class TextArray:
 
     def views(self) -> list[memoryview]:
         """The bytes of each text, not copied."""
-        data = memoryview(self.data)
+        data = self.data.data
         return [data[start:stop] for start, stop in zip(self.starts.tolist(), self.stops.tolist(), strict=True)]
 
 

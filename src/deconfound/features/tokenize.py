@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from secrets import randbits
 from typing import TypeAlias
 
@@ -60,7 +61,7 @@ def tokenize(text: str) -> list[bytes]:
     """The words of one text, in order, as UTF-8."""
     words = split_texts(read_texts([text]))
     edges = [0, *words.ends.tolist()]
-    return [words.data[start:stop].tobytes() for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [words.data[start:stop].tobytes() for start, stop in pairwise(edges)]
 
 
 @lru_cache(maxsize=1)
@@ -126,7 +127,8 @@ def number_words(pairs: TokenizedPairs, hedges: Sequence[bytes]) -> NumberedWord
     ends = np.concatenate([first.ends, second.ends + used])
     numbers, places = np.empty(len(ends), dtype=np.int64), np.empty(len(ends), dtype=np.int64)
     distinct = number_kernels.number_words(data, ends, random_key(), numbers, places)
-    length, is_number, is_hedge = (np.empty(distinct, dtype) for dtype in (np.int64, np.bool_, np.bool_))
+    length = np.empty(distinct, dtype=np.int64)
+    is_number, is_hedge = np.empty(distinct, dtype=np.bool_), np.empty(distinct, dtype=np.bool_)
     number_kernels.describe_words(data, ends, places[:distinct], *join_bytes(hedges), length, is_number, is_hedge)
     edge = len(first.ends)
     return NumberedWords(numbers[:edge], numbers[edge:], length, is_number, is_hedge)

@@ -1,8 +1,6 @@
-"""UTF-8 in compiled code. Text is valid UTF-8; a damaged one gives wrong code points, never a read outside its bytes."""
+"""UTF-8 in compiled code. Damaged text gives wrong code points, but nothing outside its bytes is read."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +13,11 @@ from deconfound.features.character_table import (
     LOWER_MASK,
     SIGMA,
 )
-from deconfound.features.kernels.compile_kernel import inlined
-
-Array = Any  # within a kernel; the signatures say which
+from deconfound.features.kernels.compile_kernel import Array, Number, inlined
 
 
 @inlined
-def width(data: Array, at: int, stop: int) -> int:
+def width(data: Array, at: Number, stop: Number) -> Number:
     """Bytes of the code point that starts here."""
     lead = data[at]
     size = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
@@ -29,7 +25,7 @@ def width(data: Array, at: int, stop: int) -> int:
 
 
 @inlined
-def decode(data: Array, at: int, size: int) -> int:
+def decode(data: Array, at: Number, size: Number) -> Number:
     """The code point of ``size`` bytes that starts here."""
     lead = np.int64(data[at])
     if size == 1:
@@ -43,7 +39,7 @@ def decode(data: Array, at: int, size: int) -> int:
 
 
 @inlined
-def encode(point: int, out: Array, at: int) -> int:
+def encode(point: Number, out: Array, at: Number) -> Number:
     """Write a code point and return the place after it."""
     if point < 0x80:
         out[at] = point
@@ -65,7 +61,7 @@ def encode(point: int, out: Array, at: int) -> int:
 
 
 @inlined
-def previous(data: Array, at: int, start: int) -> int:
+def previous(data: Array, at: Number, start: Number) -> Number:
     """Where the code point before this place starts."""
     at -= 1
     while at > start and data[at] & 0xC0 == 0x80:
@@ -74,7 +70,7 @@ def previous(data: Array, at: int, start: int) -> int:
 
 
 @inlined
-def _sigma(data: Array, at: int, start: int, stop: int, table: Array) -> int:
+def _sigma(data: Array, at: Number, start: Number, stop: Number, table: Array) -> Number:
     """The lower case of the capital sigma at this place: final at the end of a word of more than one letter."""
     before, after = at, at + 2
     while before > start:
@@ -94,7 +90,9 @@ def _sigma(data: Array, at: int, start: int, stop: int, table: Array) -> int:
 
 
 @inlined
-def write_lower(point: int, data: Array, at: int, start: int, stop: int, table: Array, out: Array, place: int) -> int:
+def write_lower(
+    point: Number, data: Array, at: Number, start: Number, stop: Number, table: Array, out: Array, place: Number
+) -> Number:
     """Write the lower case of the code point at this place of the text, and return the place after it."""
     if point == CAPITAL_SIGMA:
         return encode(_sigma(data, at, start, stop, table), out, place)

@@ -8,11 +8,13 @@ the ``__pycache__`` folder after editing ``code_points.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import numba
 
-F = TypeVar("F", bound=Callable[..., Any])
+Array: TypeAlias = Any  # in a kernel; the signature says which
+Number: TypeAlias = Any  # of a fixed size; the signature says which
+Kernel: TypeAlias = Any  # the compiled function
 
 # Arrays that are only read: those of Arrow may not be written to.
 BYTES = "Array(uint8, 1, 'C', readonly=True)"
@@ -20,20 +22,18 @@ INTS = "Array(int64, 1, 'C', readonly=True)"
 CODES = "Array(uint32, 1, 'C', readonly=True)"
 
 
-def compiled(signature: str) -> Callable[[F], F]:
+def compiled(signature: str) -> Callable[[Callable[..., object]], Kernel]:
     """Compile for these types when the module is imported, without the interpreter's lock while it runs."""
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., object]) -> Kernel:
         try:
-            kernel: F = numba.njit(signature, nogil=True, cache=True)(function)
-        except Exception:  # noqa: BLE001  (no folder, no space, a damaged file: whatever it is, memory will do)
-            kernel = numba.njit(signature, nogil=True)(function)
-        return kernel
+            return numba.njit(signature, nogil=True, cache=True)(function)
+        except Exception:  # no folder, no space, a damaged file: whatever it is, the memory of the process will do
+            return numba.njit(signature, nogil=True)(function)
 
     return decorate
 
 
-def inlined(function: F) -> F:
-    """A helper of kernels, compiled into each of them."""
-    helper: F = numba.njit(nogil=True, inline="never")(function)
-    return helper
+def inlined(function: Callable[..., object]) -> Kernel:
+    """Compile a helper of kernels as a part of each of them."""
+    return numba.njit(nogil=True)(function)

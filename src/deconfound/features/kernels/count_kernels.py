@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.features.kernels.code_points import Array
-from deconfound.features.kernels.compile_kernel import BYTES, INTS, compiled, inlined
+from deconfound.features.kernels.compile_kernel import BYTES, INTS, Array, Number, compiled, inlined
 
 DIGIT, UPPER, LOWER, PUNCTUATION = 1, 2, 3, 4
 """Entries of ``classes``, by byte."""
@@ -17,7 +16,7 @@ _BULLET_SIGN = (0xE2, 0x80, 0xA2)  # the bytes of U+2022
 
 
 @inlined
-def _count_bytes(data: Array, start: int, stop: int, classes: Array, counts: Array) -> None:
+def _count_bytes(data: Array, start: Number, stop: Number, classes: Array, counts: Array) -> None:
     """Code points, bytes, digits, upper case, letters and punctuation: fields 0 to 5."""
     kinds = np.zeros(5, dtype=np.int64)
     points = 0
@@ -29,12 +28,12 @@ def _count_bytes(data: Array, start: int, stop: int, classes: Array, counts: Arr
 
 
 @inlined
-def _is_blank(data: Array, at: int, stop: int) -> bool:
+def _is_blank(data: Array, at: Number, stop: Number) -> Number:
     return at < stop and (data[at] == _SPACE or data[at] == _TAB)
 
 
 @inlined
-def _is_bullet(data: Array, at: int, stop: int) -> bool:
+def _is_bullet(data: Array, at: Number, stop: Number) -> Number:
     """Whether a bullet or a number of one to three digits stands here, before a blank."""
     if at >= stop:
         return False
@@ -51,7 +50,7 @@ def _is_bullet(data: Array, at: int, stop: int) -> bool:
 
 
 @inlined
-def _count_lines(data: Array, start: int, stop: int, counts: Array) -> None:
+def _count_lines(data: Array, start: Number, stop: Number, counts: Array) -> None:
     """Lines, bullets, headings, code fences, bold passages and table rows: fields 6 to 11."""
     lines, bullets, headings, fences, stars, tables = 0, 0, 0, 0, 0, 0
     at = start

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.features.kernels.code_points import Array
-from deconfound.features.kernels.compile_kernel import CODES, INTS, compiled, inlined
+from deconfound.features.kernels.compile_kernel import CODES, INTS, Array, Number, compiled, inlined
 
 DIGIT_BITS = 9  # sorted by at once: two digits are enough for 2^18 columns
 SMALL = 64  # keys that are sorted by insertion
@@ -15,7 +14,7 @@ _SIGN = np.uint32(1)
 
 
 @inlined
-def _phrase(key: int, buckets: int, mask: int) -> int:
+def _phrase(key: Number, buckets: Number, mask: Number) -> Number:
     """Column and sign of a key: the splitmix64 finalizer, then column * 2 + (1 if the sign is negative)."""
     key = (key ^ key >> np.uint64(30)) * _MIX_ONE
     key = (key ^ key >> np.uint64(27)) * _MIX_TWO
@@ -25,7 +24,7 @@ def _phrase(key: int, buckets: int, mask: int) -> int:
 
 
 @inlined
-def _sort_by_insertion(keys: Array, size: int) -> None:
+def _sort_by_insertion(keys: Array, size: Number) -> None:
     for at in range(1, size):
         key, place = keys[at], at
         while place > 0 and keys[place - 1] > key:
@@ -35,7 +34,7 @@ def _sort_by_insertion(keys: Array, size: int) -> None:
 
 
 @inlined
-def _sort_by_digits(keys: Array, spare: Array, size: int, shift: int, digit: int, counts: Array) -> None:
+def _sort_by_digits(keys: Array, spare: Array, size: Number, shift: Number, digit: Number, counts: Array) -> None:
     """A stable sort by the two digits above ``shift``; ``spare`` and ``counts`` are room to work in."""
     digit, low = np.uint32(digit), np.uint32(shift)
     high, last = low + digit, np.uint32((1 << digit) - 1)
@@ -63,7 +62,7 @@ def _sort_by_digits(keys: Array, spare: Array, size: int, shift: int, digit: int
 
 
 @inlined
-def _sort(keys: Array, spare: Array, size: int, bits: int, counts: Array) -> None:
+def _sort(keys: Array, spare: Array, size: Number, bits: Number, counts: Array) -> None:
     """Sort by column, whose number has ``bits`` bits; the sign is bit 0."""
     if size <= SMALL:
         _sort_by_insertion(keys, size)
@@ -75,9 +74,16 @@ def _sort(keys: Array, spare: Array, size: int, bits: int, counts: Array) -> Non
 
 
 @compiled(f"int64({CODES}, {INTS}, uint64, uint64, uint64, int32[::1], float64[::1], int64[::1])")
-def hash_rows(  # noqa: PLR0913, PLR0917
-    codes: Array, offsets: Array, one: int, two: int, buckets: int, columns: Array, values: Array, row_ends: Array
-) -> int:
+def hash_rows(
+    codes: Array,
+    offsets: Array,
+    one: Number,
+    two: Number,
+    buckets: Number,
+    columns: Array,
+    values: Array,
+    row_ends: Array,
+) -> Number:
     """Write one sparse row per text, columns in order; returns the number of entries of all rows."""
     mask = buckets - np.uint64(1) if buckets & (buckets - np.uint64(1)) == 0 else np.uint64(0)
     bits, longest = 0, 1
@@ -99,9 +105,9 @@ def hash_rows(  # noqa: PLR0913, PLR0917
             size += 1
             before = code
         _sort(keys, spare, size, bits, counts)
-        first, squares, at = used, 0, 0
+        first, squares, at = used, np.int64(0), 0
         while at < size:
-            column, total = keys[at] >> _SIGN, 0
+            column, total = keys[at] >> _SIGN, np.int64(0)
             while at < size and keys[at] >> _SIGN == column:
                 total += 1 - 2 * np.int64(keys[at] & _SIGN)
                 at += 1
@@ -121,7 +127,7 @@ _ROWS = f"{INTS}, Array(int32, 1, 'C', readonly=True), Array(float64, 1, 'C', re
 
 
 @compiled(f"int64({_ROWS}, {_ROWS}, {INTS}, {INTS}, int32[::1], float64[::1], int64[::1])")
-def merge_rows(  # noqa: PLR0913, PLR0917
+def merge_rows(
     starts: Array,
     columns: Array,
     values: Array,
@@ -133,7 +139,7 @@ def merge_rows(  # noqa: PLR0913, PLR0917
     out_columns: Array,
     out_values: Array,
     row_ends: Array,
-) -> int:
+) -> Number:
     """Write the sum of some rows of two sparse matrices, columns in order; returns the number of entries."""
     used = 0
     for pair in range(len(rows)):

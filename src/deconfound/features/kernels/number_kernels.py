@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.features.kernels.code_points import Array
-from deconfound.features.kernels.compile_kernel import BYTES, INTS, compiled, inlined
+from deconfound.features.kernels.compile_kernel import BYTES, INTS, Array, Number, compiled, inlined
 
 FIRST_SIZE = 1024  # places of a table before it grows
 
 
 @inlined
-def keyed_hash(data: Array, start: int, stop: int, key: int) -> int:
+def keyed_hash(data: Array, start: Number, stop: Number, key: Number) -> Number:
     """64 bits of some bytes; without the key, which is random, nobody can prepare a text of words that collide."""
     mixed = key ^ np.uint64(stop - start)
     at = start
@@ -27,7 +26,7 @@ def keyed_hash(data: Array, start: int, stop: int, key: int) -> int:
 
 
 @inlined
-def same_bytes(data: Array, one: int, other: int, size: int) -> bool:
+def same_bytes(data: Array, one: Number, other: Number, size: Number) -> Number:
     """Whether two places hold the same bytes."""
     for at in range(size):
         if data[one + at] != data[other + at]:
@@ -36,7 +35,7 @@ def same_bytes(data: Array, one: int, other: int, size: int) -> bool:
 
 
 @inlined
-def fresh_table(size: int) -> Array:
+def fresh_table(size: Number) -> Array:
     """A table of at least ``size`` places, none taken; the number of places is a power of two."""
     places = FIRST_SIZE
     while places < size:
@@ -45,7 +44,7 @@ def fresh_table(size: int) -> Array:
 
 
 @inlined
-def _grow(table: Array, hashes: Array, count: int) -> Array:
+def _grow(table: Array, hashes: Array, count: Number) -> Array:
     larger = fresh_table(2 * len(table))
     last = np.uint64(len(larger) - 1)
     for number in range(count):
@@ -57,7 +56,7 @@ def _grow(table: Array, hashes: Array, count: int) -> Array:
 
 
 @compiled(f"int64({BYTES}, {INTS}, uint64, int64[::1], int64[::1])")
-def number_words(words: Array, ends: Array, key: int, numbers: Array, first: Array) -> int:
+def number_words(words: Array, ends: Array, key: Number, numbers: Array, first: Array) -> Number:
     """Number words by first appearance, which ``first`` records; returns the number of distinct words."""
     table, hashes = fresh_table(FIRST_SIZE), np.empty(len(ends), dtype=np.uint64)
     count, start = 0, 0
@@ -86,7 +85,7 @@ def number_words(words: Array, ends: Array, key: int, numbers: Array, first: Arr
 
 
 @compiled(f"void({BYTES}, {INTS}, {INTS}, {BYTES}, {INTS}, int64[::1], boolean[::1], boolean[::1])")
-def describe_words(  # noqa: PLR0913, PLR0917
+def describe_words(
     words: Array, ends: Array, first: Array, hedges: Array, hedge_ends: Array, length: Array, digit: Array, hedge: Array
 ) -> None:
     """Characters of each distinct word, whether it begins with a digit, and whether it is one of ``hedges``."""

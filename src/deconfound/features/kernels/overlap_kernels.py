@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.features.kernels.code_points import Array
-from deconfound.features.kernels.compile_kernel import INTS, compiled, inlined
+from deconfound.features.kernels.compile_kernel import INTS, Array, Number, compiled, inlined
 
 FLAGS = "Array(bool, 1, 'C', readonly=True)"
 _ONE = np.uint64(1)
 
 
 @inlined
-def _places(offsets: Array) -> int:
+def _places(offsets: Array) -> Number:
     """Places of a table that any one text leaves half empty."""
     places, longest = 16, 0
     for text in range(len(offsets) - 1):
@@ -26,7 +25,7 @@ def _places(offsets: Array) -> int:
 
 
 @inlined
-def _find(keys: Array, marks: Array, mark: int, key: int, secret: int) -> int:
+def _find(keys: Array, marks: Array, mark: Number, key: Number, secret: Number) -> Number:
     """The place of a key among those with this mark, or the free place where it belongs."""
     last = np.uint64(len(keys) - 1)
     mixed = key * (secret | _ONE)
@@ -37,13 +36,13 @@ def _find(keys: Array, marks: Array, mark: int, key: int, secret: int) -> int:
 
 
 @inlined
-def _pair(one: int, other: int) -> int:
+def _pair(one: Number, other: Number) -> Number:
     return np.uint64(one) << np.uint64(32) | np.uint64(other)
 
 
 @compiled(f"void({INTS}, {INTS}, int64, int64, uint64, int64[:, ::1])")
-def count_distinct(  # noqa: PLR0913, PLR0917
-    numbers: Array, offsets: Array, vocabulary: int, block: int, secret: int, counts: Array
+def count_distinct(
+    numbers: Array, offsets: Array, vocabulary: Number, block: Number, secret: Number, counts: Array
 ) -> None:
     """For each text: distinct words, those of each block of words, distinct pairs and distinct triples."""
     places = _places(offsets)
@@ -82,7 +81,7 @@ def count_distinct(  # noqa: PLR0913, PLR0917
 
 
 @compiled(f"void({INTS}, {INTS}, {INTS}, {FLAGS}, int64, int64[:, ::1])")
-def count_kinds(numbers: Array, offsets: Array, lengths: Array, hedges: Array, limit: int, counts: Array) -> None:
+def count_kinds(numbers: Array, offsets: Array, lengths: Array, hedges: Array, limit: Number, counts: Array) -> None:
     """For each text: characters of its words, words of more than ``limit`` characters, and hedges."""
     for text in range(len(offsets) - 1):
         for at in range(offsets[text], offsets[text + 1]):
@@ -94,7 +93,7 @@ def count_kinds(numbers: Array, offsets: Array, lengths: Array, hedges: Array, l
 
 # Written as one loop over the words of an output: each word is looked up once for all counts.
 @compiled(f"void({INTS}, {INTS}, {INTS}, {INTS}, {INTS}, {INTS}, {FLAGS}, uint64, int64[:, ::1], float64[::1])")
-def compare_pairs(  # noqa: PLR0913, PLR0917
+def compare_pairs(
     context_numbers: Array,
     context_offsets: Array,
     output_numbers: Array,
@@ -102,7 +101,7 @@ def compare_pairs(  # noqa: PLR0913, PLR0917
     context: Array,
     output: Array,
     is_number: Array,
-    secret: int,
+    secret: Number,
     counts: Array,
     positions: Array,
 ) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.features.character_table import SPACE_BIT
-from deconfound.features.kernels.code_points import Array, decode, encode, previous, width, write_lower
-from deconfound.features.kernels.compile_kernel import BYTES, CODES, INTS, compiled, inlined
+from deconfound.features.kernels.code_points import decode, encode, previous, width, write_lower
+from deconfound.features.kernels.compile_kernel import BYTES, CODES, INTS, Array, Number, compiled, inlined
 from deconfound.features.kernels.number_kernels import fresh_table, keyed_hash, same_bytes
 
 END, CLOSER, ALONE, QUESTION, FINAL = 1, 2, 4, 8, 16
@@ -17,7 +17,7 @@ _RIGHT_QUOTE = 0x2019
 
 
 @inlined
-def _skip(data: Array, at: int, stop: int, table: Array, bit: int) -> int:
+def _skip(data: Array, at: Number, stop: Number, table: Array, bit: Number) -> Number:
     """The first place from here on whose code point does not have this bit."""
     while at < stop:
         size = width(data, at, stop)
@@ -28,7 +28,7 @@ def _skip(data: Array, at: int, stop: int, table: Array, bit: int) -> int:
 
 
 @inlined
-def _skip_back(data: Array, start: int, at: int, table: Array) -> int:
+def _skip_back(data: Array, start: Number, at: Number, table: Array) -> Number:
     """Where the text before this place ends, white space left out."""
     while at > start:
         before = previous(data, at, start)
@@ -39,7 +39,7 @@ def _skip_back(data: Array, start: int, at: int, table: Array) -> int:
 
 
 @inlined
-def _add_sentence(data: Array, start: int, stop: int, table: Array, spans: Array, count: int) -> int:
+def _add_sentence(data: Array, start: Number, stop: Number, table: Array, spans: Array, count: Number) -> Number:
     """Record a sentence unless it is blank; returns the number of sentences so far."""
     start = _skip(data, start, stop, table, SPACE_BIT)
     if start == stop:
@@ -50,8 +50,8 @@ def _add_sentence(data: Array, start: int, stop: int, table: Array, spans: Array
 
 @inlined
 def _find_sentences(
-    data: Array, start: int, stop: int, table: Array, marks: Array, spans: Array
-) -> tuple[int, int]:
+    data: Array, start: Number, stop: Number, table: Array, marks: Array, spans: Array
+) -> tuple[Number, Number]:
     """Record where each sentence starts and stops; returns the number of sentences and of question marks."""
     at, began, count, questions = start, start, 0, 0
     while at < stop:
@@ -74,7 +74,7 @@ def _find_sentences(
 
 
 @inlined
-def _count_repeats(data: Array, spans: Array, count: int, key: int) -> int:
+def _count_repeats(data: Array, spans: Array, count: Number, key: Number) -> Number:
     """Number of sentences that equal an earlier one."""
     if count < 2:
         return 0
@@ -97,9 +97,9 @@ def _count_repeats(data: Array, spans: Array, count: int, key: int) -> int:
 
 
 @inlined
-def _refuses(  # noqa: PLR0913, PLR0917
-    data: Array, start: int, stop: int, table: Array, span: int, phrases: Array, ends: Array, lower: Array
-) -> bool:
+def _refuses(
+    data: Array, start: Number, stop: Number, table: Array, span: Number, phrases: Array, ends: Array, lower: Array
+) -> Number:
     """Whether one of the phrases occurs in the first ``span`` characters, in any case and with either apostrophe."""
     after = start
     for _ in range(span):
@@ -126,10 +126,8 @@ def _refuses(  # noqa: PLR0913, PLR0917
     return False
 
 
-@compiled(
-    f"void({BYTES}, {INTS}, {INTS}, {CODES}, {BYTES}, {BYTES}, {INTS}, int64, uint64, int64[:, ::1])"
-)
-def count_sentences(  # noqa: PLR0913, PLR0917
+@compiled(f"void({BYTES}, {INTS}, {INTS}, {CODES}, {BYTES}, {BYTES}, {INTS}, int64, uint64, int64[:, ::1])")
+def count_sentences(
     data: Array,
     starts: Array,
     stops: Array,
@@ -137,8 +135,8 @@ def count_sentences(  # noqa: PLR0913, PLR0917
     marks: Array,
     phrases: Array,
     phrase_ends: Array,
-    span: int,
-    key: int,
+    span: Number,
+    key: Number,
     counts: Array,
 ) -> None:
     """Count sentences, repeated sentences and questions; detect a refusal and a clean ending."""

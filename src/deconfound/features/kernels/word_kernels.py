@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.features.character_table import IN_WORD, KIND_SHIFT, SEPARATOR, SINGLE, SPACE_BIT
-from deconfound.features.kernels.code_points import Array, decode, width, write_lower
-from deconfound.features.kernels.compile_kernel import BYTES, CODES, INTS, compiled, inlined
+from deconfound.features.kernels.code_points import decode, width, write_lower
+from deconfound.features.kernels.compile_kernel import BYTES, CODES, INTS, Array, Number, compiled, inlined
 
 SEPARATOR_BYTE, OUTSIDE_ASCII = 0, 255
 """Entries of ``byte_table`` for bytes that are not word characters of ASCII."""
@@ -17,7 +17,7 @@ _ONE = np.uint64(1)  # an unsigned index needs no test whether it counts from th
 
 
 @compiled(f"int64[::1]({BYTES}, {INTS}, {INTS}, int64)")
-def truncate(data: Array, starts: Array, stops: Array, limit: int) -> Array:
+def truncate(data: Array, starts: Array, stops: Array, limit: Number) -> Array:
     """Where each text ends if no more than ``limit`` of its code points are read."""
     ends = stops.copy()
     for text in range(len(starts)):
@@ -34,7 +34,7 @@ def truncate(data: Array, starts: Array, stops: Array, limit: int) -> Array:
 
 
 @inlined
-def _crc32(crc: int, data: Array, start: int, stop: int, crc_table: Array) -> int:
+def _crc32(crc: Number, data: Array, start: Number, stop: Number, crc_table: Array) -> Number:
     """Continue a CRC-32 over some bytes."""
     for at in range(start, stop):
         crc = crc_table[(crc ^ np.uint32(data[at])) & _BYTE] ^ crc >> _EIGHT
@@ -43,8 +43,8 @@ def _crc32(crc: int, data: Array, start: int, stop: int, crc_table: Array) -> in
 
 @inlined
 def _split_at_space(
-    data: Array, start: int, stop: int, table: Array, out: Array, ends: Array, place: int, word: int
-) -> int:
+    data: Array, start: Number, stop: Number, table: Array, out: Array, ends: Array, place: Number, word: Number
+) -> Number:
     """The pieces of a text between white space, as they are; returns the number of words so far."""
     began, at = place, start
     while at < stop:
@@ -66,10 +66,8 @@ def _split_at_space(
 
 
 # One long function: the loop over bytes is the hot one, and its state would have to be passed back and forth.
-@compiled(
-    f"int64({BYTES}, {INTS}, {INTS}, {CODES}, {BYTES}, {CODES}, uint8[::1], int64[::1], uint32[::1], int64[::1])"
-)
-def split_words(  # noqa: PLR0913, PLR0917, PLR0915, PLR0912, C901
+@compiled(f"int64({BYTES}, {INTS}, {INTS}, {CODES}, {BYTES}, {CODES}, uint8[::1], int64[::1], uint32[::1], int64[::1])")
+def split_words(
     data: Array,
     starts: Array,
     stops: Array,
@@ -80,7 +78,7 @@ def split_words(  # noqa: PLR0913, PLR0917, PLR0915, PLR0912, C901
     ends: Array,
     codes: Array,
     offsets: Array,
-) -> int:
+) -> Number:
     """Write the words of all texts one after another; word w ends at ``ends[w]`` and text t at ``offsets[t + 1]``."""
     place, word = np.uint64(0), np.uint64(0)
     for text in range(len(starts)):
@@ -94,7 +92,7 @@ def split_words(  # noqa: PLR0913, PLR0917, PLR0915, PLR0912, C901
                 at += _ONE
                 crc = crc_table[(crc ^ np.uint32(lower)) & _BYTE] ^ crc >> _EIGHT
                 continue
-            kind, size, point = SEPARATOR, 1, 0
+            kind, size, point = np.int64(SEPARATOR), 1, 0
             if lower == OUTSIDE_ASCII:
                 size = width(data, np.int64(at), stop)
                 point = decode(data, np.int64(at), size)

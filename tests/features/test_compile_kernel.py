@@ -1,0 +1,51 @@
+"""Compiled code is stored for the next process, and compiled in memory where that fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import deconfound
+
+MODULE = """
+from deconfound.features.kernels.compile_kernel import compiled
+
+@compiled("int64(int64)")
+def double(number):
+    return 2 * number
+
+print(double(21), "stored" if double.stats.cache_hits else "compiled")
+"""
+
+
+def run(folder: Path, cache: Path) -> str:
+    """What a fresh process prints that compiles a kernel."""
+    path = folder / "doubling.py"
+    if not path.exists():
+        path.write_text(MODULE)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(deconfound.__file__).parents[1])}
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_a_second_process_finds_the_compiled_code(tmp_path):
+    assert run(tmp_path, tmp_path / "cache") == "42 compiled"
+    assert run(tmp_path, tmp_path / "cache") == "42 stored"
+
+
+@pytest.mark.parametrize("damage", [".nbi", ".nbc"])
+def test_a_damaged_cache_is_not_an_error(tmp_path, damage):
+    run(tmp_path, tmp_path / "cache")
+    for path in (tmp_path / "cache").rglob(f"*{damage}"):
+        path.write_bytes(b"damaged")
+    assert run(tmp_path, tmp_path / "cache") == "42 compiled"
+
+
+def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert run(tmp_path, tmp_path / "file" / "cache").startswith("42")
