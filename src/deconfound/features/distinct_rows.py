@@ -16,6 +16,7 @@ from deconfound.data import TEXT_COLUMNS
 from deconfound.data.encode import encode_by_appearance
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
+from deconfound.features.csr_builder import CsrBuilder
 from deconfound.features.hashing import add_rows, batch_edges, hash_words
 from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
@@ -32,9 +33,6 @@ BYTES_PER_TEXT = 64
 
 BATCHES_PER_THREAD = 4
 """Batches read before their features are collected: enough for the threads to end at about the same time."""
-
-GROWTH = 1.1
-"""Spare room of the sparse matrix over what the rows so far suggest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class ExtractedFeatures:
 def extract_features(table: pa.Table, layout: BlockLayout) -> ExtractedFeatures:
     """Hash and measure every distinct text of a table, batch by batch."""
     rows = distinct_rows(table, layout.reads_text, layout.columns)
-    text, statistics = _CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
+    text, statistics = CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
     modifiers = [np.empty((0, WORD_BUCKETS + STATISTICS))]
     for features in _batch_features(rows, layout) if layout.reads_text else ():
         if features.text is not None and features.modifiers is not None:
@@ -208,35 +206,3 @@ def _row_codes(values: FloatArray) -> IntArray:
     rows = values + 0.0  # -0.0 and 0.0 become the same bytes
     digests = (blake2b(row, digest_size=16).digest() for row in rows)
     return np.fromiter((codes.setdefault(digest, len(codes)) for digest in digests), np.int64, len(rows))
-
-
-class _CsrBuilder:
-    """A sparse matrix built from blocks of rows, without a second copy of its entries."""
-
-    def __init__(self, rows: int, buckets: int) -> None:
-        self.shape = (rows, buckets)
-        self.indptr = np.zeros(rows + 1, dtype=np.int64)
-        self.rows = 0
-        self.data = np.empty(0)
-        self.indices = np.empty(0, dtype=np.int32)
-
-    def append(self, part: sparse.csr_matrix) -> None:
-        used, rows = int(self.indptr[self.rows]), self.rows + part.shape[0]
-        if used + part.nnz > len(self.data):
-            # Room for all rows, if the rest are like those so far; memory that is not written to costs nothing.
-            self._resize(int(GROWTH * (used + part.nnz) * self.shape[0] / rows) + 1)
-        self.data[used : used + part.nnz] = part.data
-        self.indices[used : used + part.nnz] = part.indices
-        self.indptr[self.rows : rows + 1] = used + part.indptr
-        self.rows = rows
-
-    def to_matrix(self) -> sparse.csr_matrix:
-        self._resize(int(self.indptr[-1]))
-        return sparse.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
-
-    def _resize(self, size: int) -> None:
-        if len(self.data):
-            self.data.resize(size, refcheck=False)
-            self.indices.resize(size, refcheck=False)
-        else:
-            self.data, self.indices = np.empty(size), np.empty(size, dtype=np.int32)

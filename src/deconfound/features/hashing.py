@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.features.csr_builder import CsrBuilder
 from deconfound.features.text_arrays import TextArray
 from deconfound.features.tokenize import Words, split_texts
-from deconfound.threads import parallel_map
+from deconfound.threads import parallel_map, thread_count
 
 CHUNK_BYTES = 500_000
 """Text hashed at once by each thread: it stays in the processor's cache."""
+
+CHUNKS_PER_THREAD = 4
+"""Chunks hashed before their rows are collected: enough for the threads to end at about the same time."""
 
 Namespace: TypeAlias = Literal["context", "output"]
 
@@ -47,19 +51,15 @@ def hash_words(words: Words, namespace: Namespace, buckets: int) -> sparse.csr_m
 
 def hash_texts(texts: TextArray, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
     """The same for texts of any number, on several threads."""
-    edges = batch_edges(texts.sizes, CHUNK_BYTES)
-    chunks = [slice(start, stop) for start, stop in pairwise(edges)]
-    parts = parallel_map(lambda chunk: hash_words(split_texts(texts.take(chunk)), namespace, buckets), chunks)
-    if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(part.nnz for part in parts)])
-    row_ends = [part.indptr[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
-    return _matrix(
-        np.concatenate([np.empty(0), *(part.data for part in parts)]),
-        np.concatenate([np.empty(0, dtype=np.int32), *(part.indices for part in parts)]),
-        np.concatenate([np.zeros(1, dtype=np.int64), *row_ends]),
-        buckets,
-    )
+    chunks = [texts.take(slice(start, stop)) for start, stop in pairwise(batch_edges(texts.sizes, CHUNK_BYTES))]
+    rows, at_once = CsrBuilder(len(texts), buckets), CHUNKS_PER_THREAD * thread_count()
+    for first in range(0, len(chunks), at_once):
+        # Collected soon, so that the next chunks get the same memory: new pages cost as much as hashing.
+        for part in parallel_map(
+            lambda chunk: hash_words(split_texts(chunk), namespace, buckets), chunks[first : first + at_once]
+        ):
+            rows.append(part)
+    return rows.to_matrix()
 
 
 def add_rows(

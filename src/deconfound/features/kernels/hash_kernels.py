@@ -11,6 +11,7 @@ SMALL = 64  # keys that are sorted by insertion
 
 _MIX_ONE, _MIX_TWO = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SIGN = np.uint32(1)
+_NO_KEY = np.uint32(0xFFFFFFFF)  # its column is never used: there are fewer than 2^31
 
 
 @inlined
@@ -91,7 +92,7 @@ def hash_rows(
         bits += 1
     for text in range(len(offsets) - 1):
         longest = max(longest, 2 * (offsets[text + 1] - offsets[text]))
-    keys, spare = np.empty(longest, dtype=np.uint32), np.empty(longest, dtype=np.uint32)
+    keys, spare = np.empty(longest + 1, dtype=np.uint32), np.empty(longest, dtype=np.uint32)
     counts = np.empty(2 << DIGIT_BITS, dtype=np.uint32)
     used = 0
     for text in range(len(offsets) - 1):
@@ -105,17 +106,16 @@ def hash_rows(
             size += 1
             before = code
         _sort(keys, spare, size, bits, counts)
-        first, squares, at = used, np.int64(0), 0
-        while at < size:
-            column, total = keys[at] >> _SIGN, np.int64(0)
-            while at < size and keys[at] >> _SIGN == column:
-                total += 1 - 2 * np.int64(keys[at] & _SIGN)
-                at += 1
-            if total:
-                columns[used] = column
-                values[used] = total
-                squares += total * total
-                used += 1
+        # Without branches, which repeated words would make hard to predict: an entry is overwritten until it is final.
+        first, squares, total, keys[size] = used, np.int64(0), np.int64(0), _NO_KEY
+        for at in range(size):
+            column, sign = keys[at] >> _SIGN, 1 - 2 * np.int64(keys[at] & _SIGN)
+            total += sign
+            columns[used], values[used] = column, total
+            is_last = column != keys[at + 1] >> _SIGN
+            squares += total * total if is_last else 0
+            used += 1 if is_last and total != 0 else 0
+            total = np.int64(0) if is_last else total
         norm = np.sqrt(np.float64(squares))
         for entry in range(first, used):
             values[entry] /= norm

@@ -7,21 +7,41 @@ import numpy as np
 from deconfound.features.kernels.compile_kernel import BYTES, INTS, Array, Number, compiled, inlined
 
 FIRST_SIZE = 1024  # places of a table before it grows
+SHORT = 8  # bytes of a word that fit into a key; two such words are equal if their keys and lengths are
+
+_ONE, _BYTE, _WORD = np.uint64(1), np.uint64(8), np.uint64(32)
+
+
+@inlined
+def _eight_bytes(data: Array, start: Number, stop: Number) -> Number:
+    """Up to eight bytes as one number."""
+    at, size = np.uint64(start), min(stop - start, 8)
+    if start + 8 <= len(data):  # read as a whole: a loop over the bytes of short words is hard to predict
+        number = np.uint64(data[at]) | np.uint64(data[at + _ONE]) << np.uint64(8)
+        number |= np.uint64(data[at + np.uint64(2)]) << np.uint64(16) | np.uint64(data[at + np.uint64(3)]) << np.uint64(
+            24
+        )
+        number |= np.uint64(data[at + np.uint64(4)]) << np.uint64(32) | np.uint64(data[at + np.uint64(5)]) << np.uint64(
+            40
+        )
+        number |= np.uint64(data[at + np.uint64(6)]) << np.uint64(48) | np.uint64(data[at + np.uint64(7)]) << np.uint64(
+            56
+        )
+        unused = np.uint64(8 * (8 - size))
+        return number << unused >> unused
+    number = np.uint64(0)
+    for byte in range(size):
+        number |= np.uint64(data[start + byte]) << _BYTE * np.uint64(byte)
+    return number
 
 
 @inlined
 def keyed_hash(data: Array, start: Number, stop: Number, key: Number) -> Number:
     """64 bits of some bytes; without the key, which is random, nobody can prepare a text of words that collide."""
     mixed = key ^ np.uint64(stop - start)
-    at = start
-    while at < stop:
-        chunk, shift = np.uint64(0), np.uint64(0)
-        for byte in range(at, min(at + 8, stop)):
-            chunk |= np.uint64(data[byte]) << shift
-            shift += np.uint64(8)
-        mixed = (mixed ^ chunk) * (key | np.uint64(1))
-        mixed ^= mixed >> np.uint64(32)
-        at += 8
+    for at in range(start, stop, 8):
+        mixed = (mixed ^ _eight_bytes(data, at, stop)) * (key | _ONE)
+        mixed ^= mixed >> _WORD
     return mixed
 
 
@@ -44,43 +64,52 @@ def fresh_table(size: Number) -> Array:
 
 
 @inlined
-def _grow(table: Array, hashes: Array, count: Number) -> Array:
-    larger = fresh_table(2 * len(table))
+def _place(code: Number, size: Number, key: Number, last: Number) -> Number:
+    mixed = (code ^ np.uint64(size)) * (key | _ONE)
+    return (mixed ^ mixed >> _WORD) & last
+
+
+@inlined
+def _grow(table: Array, key: Number) -> Array:
+    larger = np.zeros((2 * len(table), 2), dtype=np.uint64)
     last = np.uint64(len(larger) - 1)
-    for number in range(count):
-        place = hashes[number] & last
-        while larger[place] >= 0:
-            place = place + np.uint64(1) & last
-        larger[place] = number
+    for at in range(len(table)):
+        if table[at, 1]:
+            place = _place(table[at, 0], table[at, 1] & np.uint64(0xFFFFFFFF), key, last)
+            while larger[place, 1]:
+                place = place + _ONE & last
+            larger[place, 0], larger[place, 1] = table[at, 0], table[at, 1]
     return larger
 
 
+# A row of the table is a key, and the number of the word above its length: all that a short word needs is in one place
+# of memory. A row without a word has length 0.
 @compiled(f"int64({BYTES}, {INTS}, uint64, int64[::1], int64[::1])")
 def number_words(words: Array, ends: Array, key: Number, numbers: Array, first: Array) -> Number:
     """Number words by first appearance, which ``first`` records; returns the number of distinct words."""
-    table, hashes = fresh_table(FIRST_SIZE), np.empty(len(ends), dtype=np.uint64)
+    table = np.zeros((FIRST_SIZE, 2), dtype=np.uint64)
     count, start = 0, 0
     for word in range(len(ends)):
-        size, code = ends[word] - start, keyed_hash(words, start, ends[word], key)
-        last = np.uint64(len(table) - 1)
-        place = code & last
-        while True:
-            number = table[place]
-            if number < 0:
-                table[place] = number = count
-                hashes[count], first[count] = code, word
+        stop = ends[word]
+        size, last = stop - start, np.uint64(len(table) - 1)
+        code = _eight_bytes(words, start, stop) if size <= SHORT else keyed_hash(words, start, stop, key)
+        place, number = _place(code, size, key, last), -1
+        while number < 0:
+            entry = table[place, 1]
+            if not entry:
+                number = count
+                table[place, 0], table[place, 1] = code, np.uint64(count) << _WORD | np.uint64(size)
+                first[count] = word
                 count += 1
                 if 2 * count > len(table):
-                    table = _grow(table, hashes, count)
-                break
-            if hashes[number] == code:
-                other = first[number]
-                began = ends[other - 1] if other else 0
-                if ends[other] - began == size and same_bytes(words, began, start, size):
-                    break
-            place = place + np.uint64(1) & last
+                    table = _grow(table, key)
+            elif table[place, 0] == code and np.int64(entry & np.uint64(0xFFFFFFFF)) == size:
+                other = np.int64(entry >> _WORD)
+                if size <= SHORT or same_bytes(words, ends[first[other]] - size, start, size):
+                    number = other
+            place = place + _ONE & last
         numbers[word] = number
-        start = ends[word]
+        start = stop
     return count
 
 

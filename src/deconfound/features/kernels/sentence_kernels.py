@@ -55,7 +55,10 @@ def _find_sentences(
     """Record where each sentence starts and stops; returns the number of sentences and of question marks."""
     at, began, count, questions = start, start, 0, 0
     while at < stop:
-        size = 1 if data[at] < 0x80 else width(data, at, stop)
+        if data[at] < 0x80 and marks[data[at]] == 0:
+            at += 1
+            continue
+        size = width(data, at, stop)
         mark = marks[decode(data, at, size)]
         after = at + size
         if mark:
@@ -98,7 +101,15 @@ def _count_repeats(data: Array, spans: Array, count: Number, key: Number) -> Num
 
 @inlined
 def _refuses(
-    data: Array, start: Number, stop: Number, table: Array, span: Number, phrases: Array, ends: Array, lower: Array
+    data: Array,
+    start: Number,
+    stop: Number,
+    table: Array,
+    span: Number,
+    phrases: Array,
+    ends: Array,
+    begins: Array,
+    lower: Array,
 ) -> Number:
     """Whether one of the phrases occurs in the first ``span`` characters, in any case and with either apostrophe."""
     after = start
@@ -113,16 +124,16 @@ def _refuses(
         else:
             size = write_lower(point, data, at, start, after, table, lower, size)
         at += step
-    began = 0
-    for phrase in range(len(ends)):
-        length = ends[phrase] - began
-        for place in range(size - length + 1):
-            matched = 0
-            while matched < length and lower[place + matched] == phrases[began + matched]:
-                matched += 1
-            if matched == length:
-                return True
-        began = ends[phrase]
+    for place in range(size):
+        if begins[lower[place]]:
+            began = 0
+            for phrase in range(len(ends)):
+                matched, length = 0, min(ends[phrase] - began, size - place)
+                while matched < length and lower[place + matched] == phrases[began + matched]:
+                    matched += 1
+                if matched == ends[phrase] - began:
+                    return True
+                began = ends[phrase]
     return False
 
 
@@ -145,12 +156,16 @@ def count_sentences(
         longest = max(longest, stops[text] - starts[text])
     # A sentence has at least one byte, and at least one lies between two of them.
     spans, lower = np.empty((longest // 2 + 1, 2), dtype=np.int64), np.empty(4 * span, dtype=np.uint8)
+    begins = np.zeros(256, dtype=np.bool_)
+    begins[phrases[0]] = True
+    for end in phrase_ends[:-1]:
+        begins[phrases[end]] = True
     for text in range(len(starts)):
         start, stop = starts[text], stops[text]
         count, questions = _find_sentences(data, start, stop, table, marks, spans)
         counts[text, 12], counts[text, 14] = count, questions
         counts[text, 13] = _count_repeats(data, spans, count, key)
-        counts[text, 15] = _refuses(data, start, stop, table, span, phrases, phrase_ends, lower)
+        counts[text, 15] = _refuses(data, start, stop, table, span, phrases, phrase_ends, begins, lower)
         end = _skip_back(data, start, stop, table)
         if end > start:
             before = previous(data, end, start)
