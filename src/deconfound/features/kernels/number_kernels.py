@@ -93,11 +93,11 @@ def number_words(words: Array, ends: Array, key: Number, numbers: Array, first: 
         stop = ends[word]
         size, last = stop - start, np.uint64(len(table) - 1)
         code = _eight_bytes(words, start, stop) if size <= SHORT else keyed_hash(words, start, stop, key)
-        place, number = _place(code, size, key, last), -1
+        place, number = _place(code, size, key, last), np.int64(-1)
         while number < 0:
             entry = table[place, 1]
             if not entry:
-                number = count
+                number = np.int64(count)
                 table[place, 0], table[place, 1] = code, np.uint64(count) << _WORD | np.uint64(size)
                 first[count] = word
                 count += 1

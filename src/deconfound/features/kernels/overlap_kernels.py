@@ -9,7 +9,7 @@ import numpy as np
 
 from deconfound.features.kernels.compile_kernel import INTS, Array, Number, compiled, inlined
 
-FLAGS = "Array(bool, 1, 'C', readonly=True)"
+FLAGS = "Array(boolean, 1, 'C', readonly=True)"
 _ONE = np.uint64(1)
 
 
