@@ -27,13 +27,13 @@ def compiled(signature: str) -> Callable[[Callable[..., object]], Kernel]:
 
     def decorate(function: Callable[..., object]) -> Kernel:
         try:
-            return numba.njit(signature, nogil=True, cache=True)(function)
+            return numba.njit(signature, nogil=True, error_model="numpy", cache=True)(function)
         except Exception:  # no folder, no space, a damaged file: whatever it is, the memory of the process will do
-            return numba.njit(signature, nogil=True)(function)
+            return numba.njit(signature, nogil=True, error_model="numpy")(function)
 
     return decorate
 
 
 def inlined(function: Callable[..., object]) -> Kernel:
     """Compile a helper of kernels as a part of each of them."""
-    return numba.njit(nogil=True)(function)
+    return numba.njit(nogil=True, error_model="numpy")(function)

@@ -9,9 +9,8 @@ from deconfound.features.kernels.compile_kernel import BYTES, INTS, Array, Numbe
 DIGIT, UPPER, LOWER, PUNCTUATION = 1, 2, 3, 4
 """Entries of ``classes``, by byte."""
 
-_NEWLINE, _SPACE, _TAB, _HASH, _BAR, _TICK, _STAR = 10, 32, 9, 35, 124, 96, 42
-_BULLETS = (45, 42, 43)  # - * +
-_POINT_CLOSERS = (46, 41)  # . )
+_NEWLINE, _SPACE, _TAB, _HASH, _BAR, _TICK = 10, 32, 9, 35, 124, 96
+_STAR, _PLUS, _MINUS, _POINT, _BRACKET = 42, 43, 45, 46, 41
 _BULLET_SIGN = (0xE2, 0x80, 0xA2)  # the bytes of U+2022
 
 
@@ -37,7 +36,7 @@ def _is_bullet(data: Array, at: Number, stop: Number) -> Number:
     """Whether a bullet or a number of one to three digits stands here, before a blank."""
     if at >= stop:
         return False
-    if data[at] in _BULLETS:
+    if data[at] == _MINUS or data[at] == _STAR or data[at] == _PLUS:
         return _is_blank(data, at + 1, stop)
     if data[at] == _BULLET_SIGN[0]:
         whole = at + 3 < stop and data[at + 1] == _BULLET_SIGN[1] and data[at + 2] == _BULLET_SIGN[2]
@@ -46,7 +45,9 @@ def _is_bullet(data: Array, at: Number, stop: Number) -> Number:
     while at + digits < stop and digits < 4 and 0x30 <= data[at + digits] <= 0x39:
         digits += 1
     after = at + digits
-    return 1 <= digits <= 3 and after < stop and data[after] in _POINT_CLOSERS and _is_blank(data, after + 1, stop)
+    if not 1 <= digits <= 3 or after >= stop:
+        return False
+    return (data[after] == _POINT or data[after] == _BRACKET) and _is_blank(data, after + 1, stop)
 
 
 @inlined

@@ -40,7 +40,8 @@ def _sort_by_digits(keys: Array, spare: Array, size: Number, shift: Number, digi
     digit, low = np.uint32(digit), np.uint32(shift)
     high, last = low + digit, np.uint32((1 << digit) - 1)
     above = last + np.uint32(1)
-    counts[: 2 * np.int64(above)] = 0
+    for value in range(2 * above):
+        counts[value] = 0
     for at in range(size):
         counts[keys[at] >> low & last] += _SIGN
         counts[above + (keys[at] >> high & last)] += _SIGN

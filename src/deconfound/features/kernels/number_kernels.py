@@ -60,7 +60,10 @@ def fresh_table(size: Number) -> Array:
     places = FIRST_SIZE
     while places < size:
         places *= 2
-    return np.full(places, -1, dtype=np.int32)
+    table = np.empty(places, dtype=np.int32)
+    for place in range(places):
+        table[place] = -1
+    return table
 
 
 @inlined

@@ -14,6 +14,14 @@ _ONE = np.uint64(1)
 
 
 @inlined
+def _no_marks(size: Number) -> Array:
+    marks = np.empty(size, dtype=np.int64)
+    for at in range(size):
+        marks[at] = -1
+    return marks
+
+
+@inlined
 def _places(offsets: Array) -> Number:
     """Places of a table that any one text leaves half empty."""
     places, longest = 16, 0
@@ -46,9 +54,9 @@ def count_distinct(
 ) -> None:
     """For each text: distinct words, those of each block of words, distinct pairs and distinct triples."""
     places = _places(offsets)
-    in_text, in_block = np.full(vocabulary, -1, dtype=np.int64), np.full(vocabulary, -1, dtype=np.int64)
-    pairs, pair_marks = np.empty(places, dtype=np.uint64), np.full(places, -1, dtype=np.int64)
-    triples, triple_marks = np.empty(places, dtype=np.uint64), np.full(places, -1, dtype=np.int64)
+    in_text, in_block = _no_marks(vocabulary), _no_marks(vocabulary)
+    pairs, pair_marks = np.empty(places, dtype=np.uint64), _no_marks(places)
+    triples, triple_marks = np.empty(places, dtype=np.uint64), _no_marks(places)
     pair_first = np.empty(places, dtype=np.int64)
     blocks = -1
     for text in range(len(offsets) - 1):
@@ -107,8 +115,8 @@ def compare_pairs(
 ) -> None:
     """For each pair the counts of ``Overlap``, in their order, and the sum of the positions of copied word pairs."""
     places, vocabulary = _places(context_offsets), len(is_number)
-    in_context, in_output = np.full(vocabulary, -1, dtype=np.int64), np.full(vocabulary, -1, dtype=np.int64)
-    keys, marks = np.empty(places, dtype=np.uint64), np.full(places, -1, dtype=np.int64)
+    in_context, in_output = _no_marks(vocabulary), _no_marks(vocabulary)
+    keys, marks = np.empty(places, dtype=np.uint64), _no_marks(places)
     first = np.empty(places, dtype=np.int64)
     read, mark, distinct = -1, -1, 0
     for pair in range(len(context)):

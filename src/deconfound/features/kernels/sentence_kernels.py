@@ -157,9 +157,8 @@ def count_sentences(
     # A sentence has at least one byte, and at least one lies between two of them.
     spans, lower = np.empty((longest // 2 + 1, 2), dtype=np.int64), np.empty(4 * span, dtype=np.uint8)
     begins = np.zeros(256, dtype=np.bool_)
-    begins[phrases[0]] = True
-    for end in phrase_ends[:-1]:
-        begins[phrases[end]] = True
+    for phrase in range(len(phrase_ends)):
+        begins[phrases[phrase_ends[phrase - 1] if phrase else 0]] = True
     for text in range(len(starts)):
         start, stop = starts[text], stops[text]
         count, questions = _find_sentences(data, start, stop, table, marks, spans)
