@@ -7,12 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import deconfound
 
 MODULE = """
-from deconfound.features.kernels.compile_kernel import compiled
+import os
+from deconfound.features.kernels import compile_kernel
 
-@compiled("int64(int64)")
+compile_kernel.sources_digest = lambda: os.environ.get("SOURCES", "")
+
+@compile_kernel.compiled("int64(int64)")
 def double(number):
     return 2 * number
 
@@ -20,25 +25,34 @@ print(double(21), "stored" if double.stats.cache_hits else "compiled")
 """
 
 
-def run(folder: Path, cache: Path) -> str:
-    """What a fresh process prints that compiles a kernel."""
+def run(folder: Path, cache: Path, sources: str = "") -> str:
+    """What a fresh process prints that compiles a kernel; ``sources`` stands for the files that it includes."""
     path = folder / "doubling.py"
     if not path.exists():
         path.write_text(MODULE)
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(Path(deconfound.__file__).parents[1])}
+    source = str(Path(deconfound.__file__).parents[1])
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": source, "SOURCES": sources}
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
 
 
-def test_a_second_process_finds_the_compiled_code_and_compiles_again_if_it_is_damaged(tmp_path):
+def test_a_second_process_finds_the_compiled_code_until_a_source_changes(tmp_path):
     cache = tmp_path / "cache"
     assert run(tmp_path, cache) == "42 compiled"
+    (tmp_path / "doubling.py").touch()
     assert run(tmp_path, cache) == "42 stored"
-    for ending in ("*.nbc", "*.nbi"):
-        for path in cache.rglob(ending):
-            path.write_bytes(b"damaged")
-        assert run(tmp_path, cache) == "42 compiled"
+    assert run(tmp_path, cache, "another helper") == "42 compiled"
+
+
+@pytest.mark.parametrize("ending", ["*.nbc", "*.nbi"])
+def test_damaged_code_is_replaced(tmp_path, ending):
+    cache = tmp_path / "cache"
+    run(tmp_path, cache)
+    for path in cache.rglob(ending):
+        path.write_bytes(b"damaged")
+    assert run(tmp_path, cache) == "42 compiled"
+    assert run(tmp_path, cache) == "42 stored"
 
 
 def test_a_cache_that_cannot_be_written_is_not_an_error(tmp_path):

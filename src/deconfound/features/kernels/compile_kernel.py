@@ -1,13 +1,16 @@
 """Compile a loop once per machine, and again in memory where nothing can be stored.
 
-Numba keeps compiled code next to the source file, or in the user's cache folder if that is read-only, or in
-NUMBA_CACHE_DIR. It notices a change of the file that a kernel is in, but not of a file that the kernel imports: delete
-the ``__pycache__`` folder after editing ``code_points.py``.
+Numba stores compiled code next to the source file, or in the user's cache folder if that is read-only, or in
+NUMBA_CACHE_DIR. By itself it renews the code when the time of the kernel's own file changes. Kernels include code of
+other files, so here the content of all of them decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numba
@@ -27,11 +30,45 @@ def compiled(signature: str) -> Callable[[Callable[..., object]], Kernel]:
 
     def decorate(function: Callable[..., object]) -> Kernel:
         try:
-            return numba.njit(signature, nogil=True, error_model="numpy", cache=True)(function)
-        except Exception:  # no folder, no space, a damaged file: whatever it is, the memory of the process will do
-            return numba.njit(signature, nogil=True, error_model="numpy")(function)
+            kernel = _load(function, signature)
+        except Exception:  # a damaged file, no folder, no space: whatever it is, compiling is possible
+            kernel = _compile_again(function, signature)
+        kernel.disable_compile()
+        return kernel
 
     return decorate
+
+
+def _load(function: Callable[..., object], signature: str, forget: bool = False) -> Kernel:
+    """The stored code of a function, compiled and stored if there is none."""
+    kernel = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    # Numba has no public setting for this; if it moves, kernels are compiled in memory, and a test fails.
+    kernel._cache._cache_file._source_stamp = f"{sources_digest()} {_digest(Path(function.__code__.co_filename))}"
+    if forget:
+        kernel._cache.flush()
+    kernel.compile(signature)
+    return kernel
+
+
+def _compile_again(function: Callable[..., object], signature: str) -> Kernel:
+    try:
+        return _load(function, signature, forget=True)
+    except Exception:  # nothing can be stored
+        kernel = numba.njit(nogil=True, error_model="numpy")(function)
+        kernel.compile(signature)
+        return kernel
+
+
+@lru_cache(maxsize=1)
+def sources_digest() -> str:
+    """Changes with any file that a kernel may include."""
+    here = Path(__file__).parent
+    files = [here.parent / "character_table.py", *sorted(here.glob("*.py"))]
+    return sha256("".join(map(_digest, files)).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
 
 
 def inlined(function: Callable[..., object]) -> Kernel:
