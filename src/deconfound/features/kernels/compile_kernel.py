@@ -29,6 +29,8 @@ def compiled(signature: str) -> Callable[[Callable[..., object]], Kernel]:
     """Compile for these types when the module is imported, without the interpreter's lock while it runs."""
 
     def decorate(function: Callable[..., object]) -> Kernel:
+        if numba.config.DISABLE_JIT:  # for debuggers: the loops run as Python, very slowly
+            return function
         try:
             kernel = _load(function, signature)
         except Exception:  # a damaged file, no folder, no space: whatever it is, compiling is possible
