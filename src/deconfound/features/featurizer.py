@@ -18,6 +18,7 @@ from deconfound.features.proxy import PROXY_SURFACE_SHARE, ProxyMap, average_lab
 from deconfound.features.text_arrays import MAX_CHARACTERS
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import quote
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 FeatureSource: TypeAlias = Literal["text", "columns", "both"]
 

@@ -1,10 +1,4 @@
-"""Hashed words and word pairs: the text block of phi.
-
-Every word and every pair of adjacent words of a text adds +1 or -1 to one of ``buckets`` columns. Column and sign
-come from a 64-bit key made of the namespace and the words' CRC-32, mixed by the splitmix64 finalizer; both are fixed
-by public standards, so a saved featurizer gives the same columns on every machine. Each text is then scaled to unit
-length.
-"""
+"""Hashed words and word pairs: the text block of phi, with each text scaled to unit length."""
 
 from __future__ import annotations
 
@@ -12,7 +6,6 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray

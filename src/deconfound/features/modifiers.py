@@ -10,17 +10,17 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray
-from deconfound.features.characters import count_characters
 from deconfound.features.tokenize import TokenizedPairs
+from deconfound.words.prompt_style import style_statistics
 
 WORD_BUCKETS = 128  # words of a context share columns; their signs are random, so that collisions cancel on average
-STATISTICS = 7  # of a context's length and style
 
 
 def context_modifiers(pairs: TokenizedPairs, hashed_contexts: sparse.csr_matrix) -> FloatArray:
     """Word columns and statistics of each pair's context, before scaling (pairs, WORD_BUCKETS + STATISTICS)."""
     folded = _fold(hashed_contexts)
-    return np.asarray(np.hstack([folded, _statistics(pairs)])[pairs.context])
+    statistics = style_statistics(pairs.contexts, pairs.context_tokens.counts)
+    return np.asarray(np.hstack([folded, statistics])[pairs.context])
 
 
 def _fold(text: sparse.csr_matrix) -> FloatArray:

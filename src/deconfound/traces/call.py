@@ -64,3 +64,4 @@ class Score:
     target_id: str
     author_id: str = ""
     time: float | None = None
+    is_dated: bool = False  # where the source has times: a score without one is then a gap

@@ -145,7 +145,7 @@ def _call(payload: _Payload, origin: str) -> Call:
     session = first_text(value.get("session_id"), metadata.get("session_id"))
     trace = first_text(value.get("trace_id"), session)
     users = (value.get("end_user"), metadata.get("user_api_key_end_user_id"), payload.parameters.get("user"))
-    call_ids = (value.get("litellm_call_id"), metadata.get("litellm_call_id"), payload.response_id)
+    call_ids = (value.get("litellm_call_id"), metadata.get("litellm_call_id"), value.get("id"), payload.response_id)
     return Call(
         origin=origin,
         call_id=first_text(*call_ids),
