@@ -21,7 +21,7 @@ from deconfound.features.character_table import (
     SPACE_BIT,
     character_table,
 )
-from tests.support.plain_text import plain_words
+from deconfound.words.word_splitting import PUNCTUATION, SINGLE_CHARACTER_TOKEN
 
 POINTS = np.array([n for n in range(CODE_POINTS) if not 0xD800 <= n <= 0xDFFF])
 CHARACTERS = [chr(n) for n in POINTS if n != DOTTED_CAPITAL_I]
@@ -48,8 +48,8 @@ def test_only_one_code_point_has_a_longer_lower_case():
 def test_every_code_point_takes_part_in_words_as_the_patterns_say():
     lower = "".join(CHARACTERS).lower()
     expected = np.full(len(lower), IN_WORD)
-    expected[flags(f"(?:{plain_words._SINGLE_CHARACTER_TOKEN.pattern})+", lower)] = SINGLE
-    expected[flags(plain_words._PUNCTUATION.pattern, lower)] = SEPARATOR
+    expected[flags(f"(?:{SINGLE_CHARACTER_TOKEN.pattern})+", lower)] = SINGLE
+    expected[flags(PUNCTUATION.pattern, lower)] = SEPARATOR
     expected[:128] = [IN_WORD if one.isalnum() or one == "_" else SEPARATOR for one in lower[:128]]
     np.testing.assert_array_equal(ENTRIES >> KIND_SHIFT & 3, expected)
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from deconfound.features import distinct_rows, hashing
 from deconfound.features.distinct_rows import BlockLayout, extract_features
 from deconfound.features.hashing import hash_texts
-from deconfound.features.text_arrays import MAX_CHARACTERS, read_texts
-from deconfound.features.tokenize import tokenize
-from tests.support.plain_text import plain_words
+from deconfound.features.text_arrays import read_texts
+from deconfound.words.word_splitting import MAX_CHARACTERS
 from tests.support.plain_text.compare import (
     assert_same_counts,
     assert_same_matrix,
@@ -148,8 +147,3 @@ def test_features_are_the_same_with_any_number_of_threads(monkeypatch):
     assert_same_matrix(alone.text, together.text)
     assert alone.values.tobytes() == together.values.tobytes()
     assert alone.modifiers.tobytes() == together.modifiers.tobytes()
-
-
-@given(TEXT)
-def test_one_text_can_be_split_alone(text):
-    assert tokenize(text) == plain_words.tokenize(text)

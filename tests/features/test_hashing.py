@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deconfound.features.hashing import hash_texts
-from deconfound.features.text_arrays import MAX_CHARACTERS, read_texts
-from deconfound.features.tokenize import tokenize
+from deconfound.features.text_arrays import read_texts
+from deconfound.words.word_splitting import MAX_CHARACTERS, tokenize
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)

@@ -13,6 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from deconfound.words.word_splitting import PUNCTUATION, SINGLE_CHARACTER_TOKEN
+
 CODE_POINTS = 0x110000
 LOWER_MASK = 0x1FFFFF  # bits 0 to 20: the lower-case code point
 KIND_SHIFT = 21  # bits 21 and 22: how the lower-case code point takes part in words
@@ -28,16 +30,6 @@ _SURROGATES = (0xD800, 0xDFFF)
 # Planes 2 to 13 are ideographs and unassigned, 15 and 16 private; only the rest must be asked. A test asks all.
 _VARIED = np.concatenate(
     [np.arange(_SURROGATES[0]), np.arange(_SURROGATES[1] + 1, 0x20000), np.arange(0xE0000, 0xE1000)]
-)
-
-_SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-# Vowel signs and accents that occur inside words, although Python does not count them as word characters.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
-_PUNCTUATION = (
-    "\x80-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb-\xbf\u060c\u061b\u061f\u0964\u0965\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f"
-    "\ufe0f\ufeff\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
 
 CodePoints = NDArray[np.uint32]
@@ -60,8 +52,8 @@ def _entries(points: CodePoints) -> CodePoints:
     text = _decode(plain)
     lower = text.lower()
     kind = np.full(len(points), IN_WORD, dtype=np.uint32)
-    kind[_members(f"[{_SPACELESS}]+|[^\\w\\x00-\\x7f{_MARKS}]+", lower)] = SINGLE
-    kind[_members(f"[{_PUNCTUATION}]+|[^0-9A-Za-z_\\x80-\\U0010ffff]+", lower)] = SEPARATOR
+    kind[_members(f"(?:{SINGLE_CHARACTER_TOKEN.pattern})+", lower)] = SINGLE
+    kind[_members(PUNCTUATION.pattern + r"|[^0-9A-Za-z_\x80-\U0010ffff]+", lower)] = SEPARATOR
     entries: CodePoints = _encode(lower) | kind << np.uint32(KIND_SHIFT)
     entries[_members(r"\s+", text)] |= np.uint32(SPACE_BIT)
     # A sigma after a letter is final unless a cased letter follows, ignorable characters between them aside.

@@ -24,7 +24,6 @@ from deconfound.features.hashing import hash_texts, hash_words
 from deconfound.features.text_arrays import TextArray, read_texts
 from deconfound.features.tokenize import split_texts
 from deconfound.formatting import join_names, pluralize, quote
-from deconfound.words.word_splitting import MAX_CHARACTERS
 
 BUCKETS = 2**18
 REHASH_BUCKETS = 512  # columns of hashed text where only distances between rows are needed

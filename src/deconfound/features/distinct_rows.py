@@ -18,12 +18,14 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features.csr_builder import CsrBuilder
 from deconfound.features.hashing import add_rows, batch_edges, hash_words
-from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
+from deconfound.features.modifiers import WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
-from deconfound.features.text_arrays import MAX_CHARACTERS, read_texts
+from deconfound.features.text_arrays import read_texts
 from deconfound.features.tokenize import TokenizedPairs, tokenize_pairs
 from deconfound.formatting import join_names
 from deconfound.threads import parallel_map, thread_count
+from deconfound.words.prompt_style import STATISTICS
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 BATCH_BYTES = 1_000_000
 """Text processed at once: enough for vectorized counting to pay off, and small next to the features."""

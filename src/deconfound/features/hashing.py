@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
@@ -13,22 +13,13 @@ from deconfound.features.csr_builder import CsrBuilder
 from deconfound.features.text_arrays import TextArray
 from deconfound.features.tokenize import Words, split_texts
 from deconfound.threads import parallel_map, thread_count
+from deconfound.words.phrase_hashing import NAMESPACE_KEYS, Namespace
 
 CHUNK_BYTES = 500_000
 """Text hashed at once by each thread: it stays in the processor's cache."""
 
 CHUNKS_PER_THREAD = 4
 """Chunks hashed before their rows are collected: enough for the threads to end at about the same time."""
-
-Namespace: TypeAlias = Literal["context", "output"]
-
-# One odd constant per namespace and number of words: the same word gets unrelated columns in each.
-_KEYS: dict[tuple[Namespace, int], np.uint64] = {
-    ("context", 1): np.uint64(0x9E3779B97F4A7C15),
-    ("context", 2): np.uint64(0xC2B2AE3D27D4EB4F),
-    ("output", 1): np.uint64(0x165667B19E3779F9),
-    ("output", 2): np.uint64(0xD6E8FEB86659FD93),
-}
 
 
 def hash_words(words: Words, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
@@ -37,7 +28,7 @@ def hash_words(words: Words, namespace: Namespace, buckets: int) -> sparse.csr_m
 
     columns, values = np.empty(2 * len(words.ends), dtype=np.int32), np.empty(2 * len(words.ends))
     row_ends = np.zeros(len(words.offsets), dtype=np.int64)
-    keys = _KEYS[namespace, 1], _KEYS[namespace, 2], np.uint64(buckets)
+    keys = NAMESPACE_KEYS[namespace, 1], NAMESPACE_KEYS[namespace, 2], np.uint64(buckets)
     used = hash_rows(words.crc32, words.offsets, *keys, columns, values, row_ends[1:])
     return _matrix(values[:used], columns[:used], row_ends, buckets)
 

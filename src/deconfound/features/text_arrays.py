@@ -11,9 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from deconfound.design import IntArray
-
-MAX_CHARACTERS = 1_000_000
-"""Characters of a text that are read; the rest is ignored."""
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 Bytes: TypeAlias = NDArray[np.uint8]
 

@@ -1,18 +1,10 @@
-"""Split text into words: the one tokenizer behind the hashed text and the surface statistics.
-
-A word is a run of letters, digits and underscores in any script, lower-cased. Scripts written without spaces (Chinese,
-Japanese, Thai, Lao, Burmese, Khmer) give one word per character, so that word pairs can represent their words; every
-symbol outside ASCII (an emoji, an arrow) is a word of its own. Punctuation and ASCII symbols separate words. A text
-with nothing else ("?!", "+++") is split at its spaces, so that only blank text has no words. ``character_table`` says
-which characters are which.
-"""
+"""The words of many texts at once: what ``words.word_splitting`` does for one text, in compiled code."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from secrets import randbits
 from typing import TypeAlias
 
@@ -55,13 +47,6 @@ def split_texts(texts: TextArray) -> Words:
     tables = character_table(), _byte_table(), _crc_table()
     count = split_words(texts.data, texts.starts, texts.stops, *tables, data, ends, crc32, offsets)
     return Words(data, ends[:count], crc32[:count], offsets)
-
-
-def tokenize(text: str) -> list[bytes]:
-    """The words of one text, in order, as UTF-8."""
-    words = split_texts(read_texts([text]))
-    edges = [0, *words.ends.tolist()]
-    return [words.data[start:stop].tobytes() for start, stop in pairwise(edges)]
 
 
 @lru_cache(maxsize=1)

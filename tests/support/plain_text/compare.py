@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from deconfound.features.characters import CharacterCounts, count_characters
-from deconfound.features.hashing import Namespace, add_rows, hash_texts
+from deconfound.features.hashing import add_rows, hash_texts
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
-from deconfound.features.text_arrays import MAX_CHARACTERS, read_texts
+from deconfound.features.text_arrays import read_texts
 from deconfound.features.tokenize import split_texts, tokenize_pairs
+from deconfound.words.phrase_hashing import Namespace
+from deconfound.words.word_splitting import MAX_CHARACTERS
 from tests.support.plain_text import plain_characters, plain_hashing, plain_surface, plain_words
 
 
