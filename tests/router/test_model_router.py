@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import deconfound as dc
 from deconfound.errors import DataError, UsageError
-from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import Vocabulary, tokenize_texts
+from deconfound.features.hashing import hash_texts
+from deconfound.features.text_arrays import read_texts
 from deconfound.router.policy_file import policy_document, policy_from_document, policy_json, read_policy, write_policy
 from deconfound.words.phrase_hashing import hash_words
 from deconfound.words.word_splitting import tokenize
@@ -70,10 +70,8 @@ def test_ten_megabytes_are_read_in_time():
 
 @given(st.text())
 def test_one_text_is_hashed_as_a_table_of_texts_is(text):
-    vocabulary = Vocabulary()
     text = text.encode("utf-8", "replace").decode()
-    tokens = tokenize_texts([text], vocabulary)
-    expected = hash_texts(tokens, word_hashes(vocabulary), "context", 64).toarray()[0]
+    expected = hash_texts(read_texts([text]), "context", 64).toarray()[0]
     np.testing.assert_allclose(hash_words(tokenize(text), "context", 64), expected, atol=1e-12)
 
 

@@ -11,8 +11,9 @@ from scipy import sparse
 from deconfound.data import Study
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
-from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import Vocabulary, tokenize_texts
+from deconfound.features.hashing import hash_words
+from deconfound.features.text_arrays import read_texts
+from deconfound.features.tokenize import split_texts
 from deconfound.router.prompt_scores import StyleScale
 from deconfound.words.prompt_style import style_statistics
 from deconfound.words.word_splitting import MAX_CHARACTERS
@@ -48,12 +49,12 @@ class Prompts:
         of_context = [number.setdefault(text_of[name][:MAX_CHARACTERS], len(number)) for name in context_ids]
         log_texts = log["context"].take(rows).to_pylist()
         of_log = [number.setdefault(text[:MAX_CHARACTERS], len(number)) for text in log_texts]
-        vocabulary, distinct = Vocabulary(), list(number)
-        tokens = tokenize_texts(distinct, vocabulary)
+        distinct = list(number)
+        words = split_texts(read_texts(distinct))
         return cls(
             of_context=np.array(of_context, dtype=np.int64),
-            words=hash_texts(tokens, word_hashes(vocabulary), "context", BUCKETS),
-            style=style_statistics(distinct, tokens.counts),
+            words=hash_words(words, "context", BUCKETS),
+            style=style_statistics(distinct, words.counts),
             log_prompt=np.array(of_log, dtype=np.int64),
             log_model=model[rows],
             log_outcome=log["outcome"].to_numpy()[rows],

@@ -18,7 +18,7 @@ Namespace: TypeAlias = Literal["context", "output"]
 Hashes: TypeAlias = NDArray[np.uint64]
 
 # One odd constant per namespace and number of words: the same word gets unrelated columns in each.
-_KEYS: dict[tuple[Namespace, int], np.uint64] = {
+NAMESPACE_KEYS: dict[tuple[Namespace, int], np.uint64] = {
     ("context", 1): np.uint64(0x9E3779B97F4A7C15),
     ("context", 2): np.uint64(0xC2B2AE3D27D4EB4F),
     ("output", 1): np.uint64(0x165667B19E3779F9),
@@ -30,8 +30,8 @@ def phrase_keys(hashes: Hashes, namespace: Namespace) -> Hashes:
     """Keys (words, 2) of each word and of the pair that it starts, from CRC-32s; the last word starts no pair."""
     # Each word is followed by its pair, which keeps a text's entries together.
     keys = np.empty((len(hashes), 2), dtype=np.uint64)
-    keys[:, 0] = _mix(hashes ^ _KEYS[namespace, 1])
-    keys[:, 1] = _mix((hashes << np.uint64(32) | np.roll(hashes, -1)) ^ _KEYS[namespace, 2])
+    keys[:, 0] = _mix(hashes ^ NAMESPACE_KEYS[namespace, 1])
+    keys[:, 1] = _mix((hashes << np.uint64(32) | np.roll(hashes, -1)) ^ NAMESPACE_KEYS[namespace, 2])
     return keys
 
 
