@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, traces.remarks))
+    write_result(conversion_text(tables, traces.remarks, traces.joined_by))
     if removed:
         write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
@@ -123,7 +123,8 @@ def _make_tables(
     with TemporaryFile() as texts:
         traces = read_traces(arguments.paths, texts, progress.reading)
         progress("joining scores and assignments", 0.0)
-        tables = make_tables(_with_feedback(traces, arguments).table, options)
+        traces = _with_feedback(traces, arguments)
+        tables = make_tables(traces.table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
     return tables, traces
@@ -138,7 +139,8 @@ def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
     if arguments.outcomes is None:
         return traces
     feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key)
-    return replace(traces, table=replace(traces.table, scores=(*traces.table.scores, *feedback.scores)))
+    table = replace(traces.table, scores=(*traces.table.scores, *feedback.scores))
+    return replace(traces, table=table, joined_by=feedback.key)
 
 
 def _options(arguments: argparse.Namespace) -> ConvertOptions:

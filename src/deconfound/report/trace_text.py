@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, join_noted_names, pluralize, quote, shell_argument, wrap
+from deconfound.traces.feedback_key import FeedbackKey
 from deconfound.traces.inventory import Inventory
 from deconfound.traces.reader import Remarks
 from deconfound.traces.router_weights import RouterDraw
@@ -127,8 +128,8 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
     return " ".join([*words, "-o study"])
 
 
-def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
-    """What `deconfound convert` prints: every call accounted for."""
+def conversion_text(tables: StudyTables, remarks: Remarks, joined_by: FeedbackKey | None = None) -> str:
+    """What `deconfound convert` prints: every call accounted for, and how a feedback table was joined."""
     lines = []
     for name in ("log", "experiment", "replay"):
         table = getattr(tables, name)
@@ -136,6 +137,9 @@ def conversion_text(tables: StudyTables, remarks: Remarks) -> str:
     if tables.outcome is not None:
         author = tables.joined.authors[tables.outcome]
         lines.append(f"The outcome is the score {escape_name(tables.outcome)} (by {author}).")
+    if joined_by is not None:
+        rows = f"{joined_by.matched:,} of {pluralize(joined_by.rows, 'row')} have the id of a {joined_by.target}"
+        lines.append(f"The scores of --outcomes are joined by {escape_name(joined_by.column)}: {rows}.")
     for name, shared in tables.joined.shared.items():
         kind = tables.joined.authors[name]
         lines.append(f"The scores {escape_name(shared)} by {kind} are a score of their own, {escape_name(name)}.")

@@ -1,7 +1,6 @@
 """Feedback in a table of its own -> scores: one row per judgement, keyed by call, response, trace or conversation.
 
-Which column is the key, and what it refers to, is found by looking: the column whose values are ids of calls most
-often. Every column that looks like a judgement becomes a score.
+The first column that is called like a judgement has the scores.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.errors import DataError, Problem, UsageError
-from deconfound.formatting import join_names, quote
+from deconfound.errors import DataError, Problem
+from deconfound.formatting import join_names
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
-from deconfound.traces.call import Author, Score, Target
+from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.feedback_key import FeedbackKey, find_key
 from deconfound.traces.table_times import times_in
 
-MIN_MATCHED = 0.1  # of a column's values: fewer are ids by coincidence
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
 NAME_NAMES = ("score_name", "metric", "name", "key", "question")
 TIME_NAMES = ("timestamp", "time", "created_at")
@@ -37,22 +36,7 @@ AUTHOR_KINDS: dict[str, Author] = {
     "model": "judge",
     "code": "code",
 }
-FIELDS: dict[Target, str] = {
-    "call": "call_id",
-    "response": "response_id",
-    "trace": "trace_id",
-    "conversation": "conversation",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FeedbackKey:
-    """The column that says what is judged, and what its values are."""
-
-    column: str
-    target: Target
-    matched: int
-    rows: int
+NO_IDS = (*VALUE_NAMES, *TIME_NAMES, *AUTHOR_NAMES, *KIND_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +51,13 @@ class Feedback:
 def read_feedback(source: TableLike, calls: Sequence[CallSummary], key: str | None = None) -> Feedback:
     """Read a table of judgements; ``key`` names the column that identifies what is judged."""
     raw = read_table(source, "outcomes", source_name(source, "outcomes"))
-    found = _find_key(raw, calls, key)
+    found = find_key(raw, calls, NO_IDS, key)
     columns = {normalize_name(name): name for name in raw.arrow.column_names if name != found.column}
     value = next((columns[name] for name in VALUE_NAMES if name in columns), None)
     if value is None:
         what = f"no column is called {join_names(VALUE_NAMES)}; the columns are {join_names(raw.arrow.column_names)}"
         raise DataError([Problem(raw.source, what, "Rename the column with the judgement to one of them.")])
     return Feedback(raw.source, found, tuple(_scores(raw, found, value, columns)))
-
-
-def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None) -> FeedbackKey:
-    if requested is not None and requested not in raw.arrow.column_names:
-        raise UsageError(f"{raw.source} has no column {quote(requested)}; it has {join_names(raw.arrow.column_names)}.")
-    ids = {target: {getattr(call, name) for call in calls} - {""} for target, name in FIELDS.items()}
-    names = [requested] if requested is not None else raw.arrow.column_names
-    candidates = [
-        FeedbackKey(name, target, sum(text in known for text in raw.texts(name)), raw.arrow.num_rows)
-        for name in names
-        for target, known in ids.items()
-    ]
-    best = max(candidates, key=lambda each: each.matched)
-    if best.matched < max(1.0, MIN_MATCHED * best.rows):
-        what = f"no column has ids of the calls; the columns are {join_names(raw.arrow.column_names)}"
-        fix = "Add the id of the call, response, trace or conversation that each row judges, as the traces have it."
-        raise DataError([Problem(raw.source, what, fix)])
-    return best
 
 
 def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]) -> list[Score]:

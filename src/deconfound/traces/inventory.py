@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from deconfound.errors import DataError, UsageError
 from deconfound.escaping import readable_path
 from deconfound.traces.call_table import CallSummary, distinct
-from deconfound.traces.feedback_table import FeedbackKey, read_feedback
+from deconfound.traces.feedback_key import FeedbackKey
+from deconfound.traces.feedback_table import read_feedback
 from deconfound.traces.router_weights import RouterConfig, RouterDraw, draws_among
 from deconfound.traces.study_tables import REPLAY_READERS
 from deconfound.traces.trace_import import Traces
