@@ -1,8 +1,8 @@
 """Scores -> one number per unit and name.
 
 A score of a call judges that call, a score of a trace the answer of the trace, and a score of a conversation its last
-answer. Of several scores with one name, the last one of each author counts, and the authors are averaged. Persons,
-judges and programs that use the same name give different scores.
+answer; if that answer is no unit, the score has none. Of several scores with one name, the last one of each author
+counts, and the authors are averaged. Persons, judges and programs that use the same name give different scores.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ OUTCOME_AUTHORS: tuple[Author, ...] = ("human", "unknown")
 NAMING_ORDER: tuple[Author, ...] = ("human", "unknown", "judge", "code")
 """Who keeps the name that several kinds of authors use."""
 
+ENDED_BY_LAST = ("trace", "conversation")
+"""Targets of which a score judges the last answer."""
+
 Key = tuple[str, Author]
 
 
@@ -45,16 +48,22 @@ class JoinedScores:
 
 
 class _Targets:
-    """Which unit each id belongs to."""
+    """Which unit each id belongs to; ``lost`` are calls that ended a turn, but are no units."""
 
-    def __init__(self, calls: Sequence[CallSummary], rows: IntArray) -> None:
+    def __init__(self, calls: Sequence[CallSummary], rows: IntArray, lost: Sequence[int]) -> None:
         self.unit_of: dict[tuple[str, str], int] = {}
         self.known: set[tuple[str, str]] = set()
         for call in calls:
             self.known.update(_ids(call))
-        order = sorted(range(len(rows)), key=lambda unit: calls[int(rows[unit])].time or 0.0)
-        for unit in order:  # the last unit of a conversation is written last
-            self.unit_of.update(dict.fromkeys(_ids(calls[int(rows[unit])]), unit))
+        units = {int(row): unit for unit, row in enumerate(rows)}
+        for row in sorted([*units, *lost], key=lambda row: (calls[row].time or 0.0, row)):
+            ids = _ids(calls[row])
+            if row in units:  # the last unit of a conversation is written last
+                self.unit_of.update(dict.fromkeys(ids, units[row]))
+                continue
+            for target in ids:
+                if target[0] in ENDED_BY_LAST:
+                    self.unit_of.pop(target, None)
 
 
 def _ids(call: CallSummary) -> list[tuple[str, str]]:
@@ -75,12 +84,19 @@ class _Found:
 
 
 def join_scores(
-    calls: Sequence[CallSummary], rows: IntArray, scores: Sequence[Score], words: Mapping[str, float | None]
+    calls: Sequence[CallSummary],
+    rows: IntArray,
+    scores: Sequence[Score],
+    words: Mapping[str, float | None],
+    lost: Sequence[int] = (),
 ) -> JoinedScores:
-    """Numbers per unit; ``rows`` are the units, ``words`` what texts mean beyond the usual ones."""
+    """Numbers per unit; ``rows`` are the units, ``words`` what texts mean beyond the usual ones.
+
+    ``lost`` are the last calls of turns that could not be used: a score of their trace or conversation judges them.
+    """
     scale = OutcomeScale.from_values(None, words)
     require_words(scores, scale)
-    found = _find(_Targets(calls, rows), scores, scale)
+    found = _find(_Targets(calls, rows, lost), scores, scale)
     names = _result_names(found.judged)
     values = {names[key]: _averages(judged, len(rows)) for key, judged in found.judged.items()}
     faults = {names[key]: _fault(found, key, scale) for key in found.judged}
