@@ -177,6 +177,11 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
             f"Scores without a row: {joined.unmatched:,} of ids that are in no trace, {joined.not_units:,} of calls "
             "that are no rows."
         )
+    if joined.ambiguous:
+        lines.append(
+            f"{pluralize(joined.ambiguous, 'score')} without a row: calls of several traces have their id. Add a "
+            "column trace_id."
+        )
     if joined.words:
         lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")
     if joined.faults:

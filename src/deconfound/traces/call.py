@@ -54,7 +54,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A judgement of a call, of a trace or of a whole conversation, as it was recorded."""
+    """A judgement of a call, of a trace or of a whole conversation, as it was recorded.
+
+    ``trace_id`` is that of the call which is judged, where ids of calls are unique only within a trace.
+    """
 
     origin: str
     name: str
@@ -64,3 +67,4 @@ class Score:
     target_id: str
     author_id: str = ""
     time: float | None = None
+    trace_id: str = ""

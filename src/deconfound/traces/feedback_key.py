@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, join_noted_names, quote, shell_argument
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.raw import RawTable
-from deconfound.traces.call import Target
+from deconfound.traces.call import Score, Target
 from deconfound.traces.call_table import CallSummary
 
 MIN_MATCHED = 0.1  # of a column's values: fewer are ids by coincidence
@@ -69,6 +69,21 @@ def find_key(
         fix = "Add the id of the call, response, trace or conversation that each row judges, as the traces have it."
         raise DataError([Problem(raw.source, what, fix)])
     return keys[0] if requested is not None else _choose(raw, keys)
+
+
+def with_traces(
+    scores: Sequence[Score], raw: RawTable, key: FeedbackKey, calls: Sequence[CallSummary]
+) -> tuple[Score, ...]:
+    """The scores of calls with the trace that their rows name, if there is this call in this trace."""
+    column = next((name for name in raw.arrow.column_names if normalize_name(name) == "trace_id"), None)
+    if key.target != "call" or column is None or column == key.column:
+        return tuple(scores)
+    traces = {raw.row_numbers.locate(raw.source, row): trace for row, trace in enumerate(raw.texts(column))}
+    pairs = {(call.trace_id, call.call_id) for call in calls}
+    return tuple(
+        replace(one, trace_id=traces[one.origin]) if (traces[one.origin], one.target_id) in pairs else one
+        for one in scores
+    )
 
 
 def _key_of(raw: RawTable, name: str, ids: Mapping[Target, set[str]]) -> FeedbackKey | None:

@@ -17,7 +17,7 @@ from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.feedback_key import FeedbackKey, find_key
+from deconfound.traces.feedback_key import FeedbackKey, find_key, with_traces
 from deconfound.traces.table_times import times_in
 
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
@@ -57,7 +57,8 @@ def read_feedback(source: TableLike, calls: Sequence[CallSummary], key: str | No
     if value is None:
         what = f"no column is called {join_names(VALUE_NAMES)}; the columns are {join_names(raw.arrow.column_names)}"
         raise DataError([Problem(raw.source, what, "Rename the column with the judgement to one of them.")])
-    return Feedback(raw.source, found, tuple(_scores(raw, found, value, columns)))
+    scores = _scores(raw, found, value, columns)
+    return Feedback(raw.source, found, with_traces(scores, raw, found, calls))
 
 
 def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]) -> list[Score]:

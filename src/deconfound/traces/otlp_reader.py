@@ -175,7 +175,8 @@ def _scores(gathered: _Gathered, remarks: Remarks) -> Iterator[Score]:
             continue
         target, target_id = _target(gathered, traces, one)
         if target_id:
-            yield Score(origin, one.name, one.value, one.author, target, target_id, one.author_id, one.time)
+            found = Score(origin, one.name, one.value, one.author, target, target_id, one.author_id, one.time)
+            yield replace(found, trace_id=one.trace_id) if target == "call" else found
         else:
             remarks.add("scores do not say what they judge", origin)
 

@@ -30,6 +30,8 @@ NAMING_ORDER: tuple[Author, ...] = ("human", "unknown", "judge", "code")
 ENDED_BY_LAST = ("trace", "conversation")
 """Targets of which a score judges the last answer."""
 
+CALL_OF_TRACE = "call of a trace"  # a target of which the trace is known, too
+
 Key = tuple[str, Author]
 
 
@@ -41,6 +43,7 @@ class JoinedScores:
     authors: dict[str, Author]
     unmatched: int  # scores of calls, traces or conversations that are not there
     not_units: int  # scores of calls that are no units
+    ambiguous: int  # scores of an id that calls of several traces have
     words: Counter[str]  # values that are words without a known number
     shared: dict[str, str]  # scores that were renamed because another kind of author has used the name, and that name
     faults: dict[str, Problem]  # scores of which some value may mean another thing
@@ -53,6 +56,7 @@ class _Targets:
     def __init__(self, calls: Sequence[CallSummary], rows: IntArray, lost: Sequence[int]) -> None:
         self.unit_of: dict[tuple[str, str], int] = {}
         self.known: set[tuple[str, str]] = set()
+        self.ambiguous = _ids_of_several_traces(calls)
         for call in calls:
             self.known.update(_ids(call))
         units = {int(row): unit for unit, row in enumerate(rows)}
@@ -69,7 +73,21 @@ class _Targets:
 def _ids(call: CallSummary) -> list[tuple[str, str]]:
     names = {"call": call.call_id, "response": call.response_id}
     names |= {"trace": call.trace_id, "conversation": call.conversation}
+    if call.trace_id and call.call_id:
+        names[CALL_OF_TRACE] = f"{call.trace_id}/{call.call_id}"
     return [(target, value) for target, value in names.items() if value]
+
+
+def _ids_of_several_traces(calls: Sequence[CallSummary]) -> set[tuple[str, str]]:
+    """Ids of calls that occur in more than one trace: ids of spans are unique only within theirs."""
+    trace_of: dict[str, str] = {}
+    return {("call", one.call_id) for one in calls if trace_of.setdefault(one.call_id, one.trace_id) != one.trace_id}
+
+
+def _target_of(score: Score) -> tuple[str, str]:
+    if score.target == "call" and score.trace_id:
+        return CALL_OF_TRACE, f"{score.trace_id}/{score.target_id}"
+    return score.target, score.target_id
 
 
 @dataclass(slots=True)
@@ -81,6 +99,7 @@ class _Found:
     words: Counter[str] = field(default_factory=Counter)
     unmatched: int = 0
     not_units: int = 0
+    ambiguous: int = 0
 
 
 def join_scores(
@@ -106,6 +125,7 @@ def join_scores(
         authors={names[key]: key[1] for key in found.judged},
         unmatched=found.unmatched,
         not_units=found.not_units,
+        ambiguous=found.ambiguous,
         words=found.words,
         shared={name: key[0] for key, name in names.items() if name != key[0]},
         faults={name: problem for name, problem in faults.items() if problem is not None},
@@ -118,7 +138,10 @@ def _find(targets: _Targets, scores: Sequence[Score], scale: OutcomeScale) -> _F
     for number, score in enumerate(scores):
         if is_missing(score.value, scale):
             continue
-        target = (score.target, score.target_id)
+        target = _target_of(score)
+        if target in targets.ambiguous:
+            found.ambiguous += 1
+            continue
         unit = targets.unit_of.get(target)
         if unit is None:
             found.unmatched += target not in targets.known
