@@ -56,7 +56,8 @@ class Call:
 class Score:
     """A judgement of a call, of a trace or of a whole conversation, as it was recorded.
 
-    ``trace_id`` is that of the call which is judged, where ids of calls are unique only within a trace.
+    ``trace_id`` is that of the call which is judged, where ids of calls are unique only within a trace. ``declared``
+    scores are from a file that the user gave as outcomes, and that does not say who gave them.
     """
 
     origin: str
@@ -68,3 +69,4 @@ class Score:
     author_id: str = ""
     time: float | None = None
     trace_id: str = ""
+    declared: bool = False

@@ -6,7 +6,7 @@ The first column that is called like a judgement has the scores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from deconfound.formatting import join_names
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
-from deconfound.traces.call import Author, Score
+from deconfound.traces.call import Score
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.feedback_key import FeedbackKey, find_key, with_traces
+from deconfound.traces.score_authors import author_kind, with_likely_author
 from deconfound.traces.table_times import times_in
 
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
@@ -25,17 +26,6 @@ NAME_NAMES = ("score_name", "metric", "name", "key", "question")
 TIME_NAMES = ("timestamp", "time", "created_at")
 AUTHOR_NAMES = ("author", "annotator", "rater", "user_id", "user")
 KIND_NAMES = ("source", "annotator_kind", "source_type", "author_kind")
-AUTHOR_KINDS: dict[str, Author] = {
-    "human": "human",
-    "annotation": "human",
-    "user": "human",
-    "llm": "judge",
-    "llm_judge": "judge",
-    "judge": "judge",
-    "eval": "judge",
-    "model": "judge",
-    "code": "code",
-}
 NO_IDS = (*VALUE_NAMES, *TIME_NAMES, *AUTHOR_NAMES, *KIND_NAMES)
 
 
@@ -57,7 +47,10 @@ def read_feedback(source: TableLike, calls: Sequence[CallSummary], key: str | No
     if value is None:
         what = f"no column is called {join_names(VALUE_NAMES)}; the columns are {join_names(raw.arrow.column_names)}"
         raise DataError([Problem(raw.source, what, "Rename the column with the judgement to one of them.")])
-    scores = _scores(raw, found, value, columns)
+    states_kind = any(name in columns for name in KIND_NAMES)
+    scores = [
+        with_likely_author(replace(score, declared=not states_kind)) for score in _scores(raw, found, value, columns)
+    ]
     return Feedback(raw.source, found, with_traces(scores, raw, found, calls))
 
 
@@ -73,7 +66,7 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: dict[str, str]
         if judged is None or not targets[row] or (isinstance(judged, float) and np.isnan(judged)):
             continue
         number = judged if isinstance(judged, int | float) else str(judged)
-        author = AUTHOR_KINDS.get(normalize_name(kinds[row]), "unknown")
+        author = author_kind(kinds[row]) if kinds[row] else "unknown"
         origin = raw.row_numbers.locate(raw.source, row)
         name = names[row] or value
         scores.append(

@@ -22,8 +22,6 @@ from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.score_values import Judged, ValueKinds, doubt_about_last, is_missing, last_of, require_words
 
-OUTCOME_AUTHORS: tuple[Author, ...] = ("human", "unknown")
-"""Authors whose scores may be outcomes by themselves; those of judges and programs become labels."""
 NAMING_ORDER: tuple[Author, ...] = ("human", "unknown", "judge", "code")
 """Who keeps the name that several kinds of authors use."""
 
@@ -48,6 +46,7 @@ class JoinedScores:
     shared: dict[str, str]  # scores that were renamed because another kind of author has used the name, and that name
     faults: dict[str, Problem]  # scores of which some value may mean another thing
     unreadable: dict[str, Problem]  # scores of which some value means nothing
+    declared: frozenset[str]  # scores that the user gave as outcomes
 
 
 class _Targets:
@@ -100,6 +99,7 @@ class _Found:
     unmatched: int = 0
     not_units: int = 0
     ambiguous: int = 0
+    declared: set[Key] = field(default_factory=set)
 
 
 def join_scores(
@@ -130,6 +130,7 @@ def join_scores(
         shared={name: key[0] for key, name in names.items() if name != key[0]},
         faults={name: problem for name, problem in faults.items() if problem is not None},
         unreadable={name: problem for name, problem in unreadable.items() if problem is not None},
+        declared=frozenset(names[key] for key in found.declared & found.judged.keys()),
     )
 
 
@@ -148,6 +149,8 @@ def _find(targets: _Targets, scores: Sequence[Score], scale: OutcomeScale) -> _F
             found.not_units += target in targets.known
             continue
         key = (score.name, score.author)
+        if score.declared and score.author == "unknown":
+            found.declared.add(key)
         value = found.kinds.setdefault(key, ValueKinds()).add(score, scale)
         if math.isnan(value):
             found.words[str(score.value)] += 1
@@ -205,9 +208,9 @@ def _outcome_name(joined: JoinedScores, requested: str | None) -> str | None:
         if requested not in joined.values:
             raise UsageError(f"--outcome: there is no score {quote(requested)}; there are {join_names(joined.values)}.")
         return requested
-    candidates = [name for name, author in joined.authors.items() if author in OUTCOME_AUTHORS]
-    human = [name for name in candidates if joined.authors[name] == "human"]
-    chosen = [*human, *(name for name in candidates if joined.shared.get(name) in human)] or candidates
+    human = [name for name, author in joined.authors.items() if author == "human"]
+    unknown = [name for name, author in joined.authors.items() if author == "unknown"]
+    chosen = [*human, *(name for name in unknown if name in joined.declared or joined.shared.get(name) in human)]
     if len(chosen) > 1 or (joined.values and not chosen):
         counts = {name: int(np.isfinite(values).sum()) for name, values in joined.values.items()}
         listed = join_noted_names((name, f" ({joined.authors[name]}, {count:,})") for name, count in counts.items())

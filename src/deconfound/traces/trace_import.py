@@ -17,6 +17,7 @@ from deconfound.traces.feedback_key import FeedbackKey
 from deconfound.traces.read_meter import ReadMeter, Report, no_report
 from deconfound.traces.reader import Reader, Record, Remarks
 from deconfound.traces.records import records_of
+from deconfound.traces.score_authors import with_likely_author
 from deconfound.traces.trace_files import TraceFile, files_of
 from deconfound.traces.trace_readers import READERS, recognize
 
@@ -77,7 +78,7 @@ def _read(
     )
     for item in reader.read(records, remarks):
         meter.calls += isinstance(item, Call)
-        yield reader.name, _cleaned(item, remarks) if isinstance(item, Call) else item
+        yield reader.name, _cleaned(item, remarks) if isinstance(item, Call) else with_likely_author(item)
     meter.tick()
 
 
