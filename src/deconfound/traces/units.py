@@ -56,7 +56,7 @@ def choose_units(calls: Sequence[CallSummary], unit: Unit = "turn") -> Units:
             for row in set(usable).difference(chosen)
         )
     if unit == "first":
-        first = set(_first_of_each(calls, ends, ("conversation",)))
+        first = set(_first_turns(calls, ends))
         left_out[LATER_TURN] += len(set(chosen) - first)
         chosen, lost = [row for row in chosen if row in first], []  # what judges a conversation judges its first turn
     rows = np.array(sorted(chosen), dtype=np.int64)
@@ -80,11 +80,16 @@ def _last_of_each(calls: Sequence[CallSummary], rows: Sequence[int], names: Sequ
     return list(last.values())
 
 
-def _first_of_each(calls: Sequence[CallSummary], rows: Sequence[int], names: Sequence[str]) -> list[int]:
+def _first_turns(calls: Sequence[CallSummary], rows: Sequence[int]) -> list[int]:
+    """The first turn of each conversation: one row, or both sides of a battle, which is one record."""
     first: dict[str, int] = {}
+    chosen = []
     for row in sorted(rows, key=lambda row: _moment(calls, row)):
-        first.setdefault(_key(calls[row], row, names), row)
-    return list(first.values())
+        begin = first.setdefault(_key(calls[row], row, ("conversation",)), row)
+        is_other_side = "side" in dict(calls[row].attributes) and calls[row].origin == calls[begin].origin
+        if begin == row or is_other_side:
+            chosen.append(row)
+    return chosen
 
 
 def _moment(calls: Sequence[CallSummary], row: int) -> tuple[float, int]:
