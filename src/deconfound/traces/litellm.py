@@ -206,10 +206,15 @@ def _stated_flags(payload: _Payload, messages: tuple[Message, ...], answers: tup
     return {
         "error": payload.failed,
         "cached": cache_hit is True or text_from(cache_hit).lower() == "true",
-        "fallback": payload.attempts("fallbacks") > 0,
+        "fallback": payload.attempts("fallbacks") > 0 or _left_its_group(payload),
         "internal": _is_internal(payload),
         "no content": any(text == REDACTED or CUT in text for text in texts),
     }
+
+
+def _left_its_group(payload: _Payload) -> bool:
+    original = text_from(payload.metadata.get("original_model_group"))
+    return bool(original) and original != first_text(payload.value.get("model_group"), original)
 
 
 def _is_internal(payload: _Payload) -> bool:
