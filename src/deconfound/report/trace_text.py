@@ -177,6 +177,9 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
             f"Scores without a row: {joined.unmatched:,} of ids that are in no trace, {joined.not_units:,} of calls "
             "that are no rows."
         )
+    for name, count in joined.averaged.items():
+        units = f"{pluralize(count, 'answer')} got {escape_name(name)} from several authors"
+        lines.append(f"{units}, whose scores are averaged.")
     if joined.ambiguous:
         lines.append(
             f"{pluralize(joined.ambiguous, 'score')} without a row: calls of several traces have their id. Add a "

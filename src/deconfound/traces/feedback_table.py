@@ -24,7 +24,10 @@ from deconfound.traces.table_times import times_in
 VALUE_NAMES = ("outcome", "score", "rating", "value", "thumbs", "thumbs_up", "feedback", "label", "reward", "vote")
 NAME_NAMES = ("score_name", "metric", "name", "key", "question")
 TIME_NAMES = ("timestamp", "time", "created_at")
-AUTHOR_NAMES = ("author", "annotator", "rater", "user_id", "user")
+AUTHOR_NAMES = (
+    *("author", "annotator", "rater", "author_id", "annotator_id", "rater_id", "reviewer", "reviewer_id"),
+    *("labeler", "labeler_id", "evaluator_id", "judge_id", "user_id", "user"),
+)
 KIND_NAMES = ("source", "annotator_kind", "source_type", "author_kind")
 NO_IDS = (*VALUE_NAMES, *TIME_NAMES, *AUTHOR_NAMES, *KIND_NAMES)
 

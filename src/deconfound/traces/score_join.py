@@ -47,6 +47,7 @@ class JoinedScores:
     faults: dict[str, Problem]  # scores of which some value may mean another thing
     unreadable: dict[str, Problem]  # scores of which some value means nothing
     declared: frozenset[str]  # scores that the user gave as outcomes
+    averaged: dict[str, int]  # how many units got a score from several authors
 
 
 class _Targets:
@@ -130,6 +131,7 @@ def join_scores(
         shared={name: key[0] for key, name in names.items() if name != key[0]},
         faults={name: problem for name, problem in faults.items() if problem is not None},
         unreadable={name: problem for name, problem in unreadable.items() if problem is not None},
+        averaged={names[key]: count for key, judged in found.judged.items() if (count := _n_averaged(judged))},
         declared=frozenset(names[key] for key in found.declared & found.judged.keys()),
     )
 
@@ -184,6 +186,10 @@ def _averages(judged: Mapping[tuple[int, str], list[Judged]], n_units: int) -> F
     for unit, given_by_authors in by_unit.items():
         values[unit] = float(np.mean(given_by_authors))
     return values
+
+
+def _n_averaged(judged: Mapping[tuple[int, str], list[Judged]]) -> int:
+    return sum(count > 1 for count in Counter(unit for unit, _ in judged).values())
 
 
 def _fault(found: _Found, key: Key, scale: OutcomeScale) -> Problem | None:
