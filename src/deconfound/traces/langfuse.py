@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from deconfound.traces.field_values import (
 from deconfound.traces.langfuse_records import (
     CALL_TYPES,
     INTERNAL_TYPES,
+    STEP_TYPES,
     camel,
     field_of,
     has,
@@ -83,11 +85,14 @@ class _Export:
     """One pass over all records of an export: what has been read, and what waits for its trace."""
 
     remarks: Remarks
-    observation_ids: set[str] = field(default_factory=set)
+    observations: dict[str, float] = field(default_factory=dict)  # when each was updated
+    around: dict[str, str] = field(default_factory=dict)  # traces of spans that are no calls
+    steps: set[str] = field(default_factory=set)  # tools and retrievals
     traces: dict[str, _Trace] = field(default_factory=dict)
+    trace_versions: dict[str, float] = field(default_factory=dict)
     waiting: list[Call] = field(default_factory=list)
     scores: dict[str, tuple[float, Score]] = field(default_factory=dict)
-    columns: list[Score] = field(default_factory=list)
+    columns: dict[str, list[Score]] = field(default_factory=dict)  # by what they judge
 
     def calls_in(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
         """Calls that need nothing from other records; traces, scores and other calls are stored."""
@@ -121,9 +126,16 @@ class _Export:
     def all_scores(self) -> Iterator[Score]:
         """The newest version of each score, and scores in columns that are in no record of their own."""
         given = [score for _, score in self.scores.values()]
-        yield from given
         known = {(score.target_id, score.name) for score in given}
-        yield from (score for score in self.columns if (score.target_id, score.name) not in known)
+        found = (score for scores in self.columns.values() for score in scores)
+        columns = [score for score in found if (score.target_id, score.name) not in known]
+        for score in (*given, *columns):
+            if score.target == "call" and score.target_id in self.steps:
+                self.remarks.add("scores judge a tool or a retrieval, not an answer", score.origin)
+            elif score.target == "call" and score.target_id in self.around:
+                yield replace(score, target="trace", target_id=self.around[score.target_id])
+            else:
+                yield score
 
     def _document(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
         trace = value["trace"] if isinstance(value.get("trace"), Mapping) else value
@@ -136,11 +148,14 @@ class _Export:
 
     def _add_trace(self, value: Mapping[str, Any], origin: str) -> None:
         trace_id = text_from(value.get("id"))
+        version = _version(value)
         if trace_id in self.traces:
             self.remarks.add("records are repeated", origin)
-            return
+            if version <= self.trace_versions[trace_id]:
+                return
+        self.trace_versions[trace_id] = version
         self.traces[trace_id] = _Trace.from_record(value)
-        self.columns += column_scores(value, "trace", origin)
+        self.columns[f"trace {trace_id}"] = list(column_scores(value, "trace", origin))
 
     def _add_score(self, value: Mapping[str, Any], origin: str) -> None:
         score = score_from_record(value, origin, self.remarks)
@@ -154,17 +169,24 @@ class _Export:
             self.scores[key] = version, score
 
     def _observation(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
-        observation_id = text_from(value.get("id"))
-        if observation_id and observation_id in self.observation_ids:
+        observation_id, version = text_from(value.get("id")), _version(value)
+        is_newer = False
+        if observation_id and observation_id in self.observations:
             self.remarks.add("records are repeated", origin)
-            return
-        self.observation_ids.add(observation_id)
+            is_newer = version > self.observations[observation_id]
+            if not is_newer:
+                return
+        self.observations[observation_id] = version
         if camel("trace_id") in value:
-            self.columns += column_scores(value, "call", origin)
-        if text_from(value.get("type")) not in CALL_TYPES | INTERNAL_TYPES:
+            self.columns[f"call {observation_id}"] = list(column_scores(value, "call", origin))
+        kind = text_from(value.get("type"))
+        if kind not in CALL_TYPES | INTERNAL_TYPES:
             self.remarks.add("observations are no calls of a model", origin)
+            self.around[observation_id] = text_field(value, "trace_id")
+            if kind in STEP_TYPES:
+                self.steps.add(observation_id)
             return
-        call = _call(value, origin)
+        call = replace(_call(value, origin), replaces=is_newer)
         if not call.model:
             self.remarks.add("calls have no name of a model", origin)
             return
@@ -181,6 +203,12 @@ class _Export:
                 "calls have metadata of exactly 200 characters, where the API cuts unless expandMetadata names the key"
             )
             self.remarks.add(what, origin)
+
+
+def _version(value: Mapping[str, Any]) -> float:
+    """When a record was last updated; minus infinity where it does not say."""
+    updated = seconds_from(field_of(value, "updated_at"))
+    return -math.inf if updated is None else updated
 
 
 def _call(value: Mapping[str, Any], origin: str) -> Call:

@@ -20,7 +20,8 @@ from deconfound.traces.call import Flag
 from deconfound.traces.call_table import CallSummary
 
 Unit = Literal["turn", "call", "first"]
-UNUSABLE: tuple[Flag, ...] = ("error", "internal", "no content", "tool call")
+UNUSABLE: tuple[Flag, ...] = ("replaced", "error", "internal", "no content", "tool call")
+UNSHOWN: frozenset[Flag] = frozenset({"internal", "replaced"})  # never what the user saw
 NO_OUTPUT, SEVERAL_OUTPUTS, NO_MODEL = "no output", "several outputs", "no model"
 EARLIER_CALL, LATER_TURN = "an earlier call of its turn", "a later turn of its conversation"
 UNSEEN_CALL = "of a turn whose last call is no row"
@@ -43,7 +44,7 @@ def choose_units(calls: Sequence[CallSummary], unit: Unit = "turn") -> Units:
     """The last call of each turn; every usable call; or the last call of the first turn of a conversation."""
     reasons = [_why_unusable(call) for call in calls]
     usable = [row for row, reason in enumerate(reasons) if not reason]
-    shown = [row for row, call in enumerate(calls) if "internal" not in call.flags]
+    shown = [row for row, call in enumerate(calls) if not UNSHOWN & call.flags]
     ends = _last_of_each(calls, shown, TURN)
     left_out = Counter(reason for reason in reasons if reason)
     lost = [row for row in ends if reasons[row]]
