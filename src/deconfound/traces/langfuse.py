@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile
 from typing import Any, ClassVar
 
 from deconfound.chat.answers import answers_from
 from deconfound.chat.conversation import messages_from
-from deconfound.traces.call import Call, Score
+from deconfound.traces.call import Call, Score, Target
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,
@@ -31,6 +32,7 @@ from deconfound.traces.langfuse_records import (
 )
 from deconfound.traces.langfuse_scores import column_scores, score_from_record
 from deconfound.traces.reader import Record, Remarks, collect
+from deconfound.traces.text_store import TextStore
 
 INTERNAL_ENVIRONMENT = "langfuse-"  # reserved for calls of Langfuse itself, such as its judges
 API_METADATA_CHARACTERS = 200  # at which the API cuts values, unless it is asked for the whole
@@ -57,11 +59,12 @@ class Langfuse:
 
     def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
         """Calls of generations, then all scores; what is there twice is read once."""
-        export = _Export(remarks)
-        for record in records:
-            yield from collect(export.calls_in(record.value, record.origin), remarks, record.origin)
-        yield from export.waiting_calls()
-        yield from export.all_scores()
+        with TemporaryFile() as file:
+            export = _Export(remarks, TextStore(file))
+            for record in records:
+                yield from collect(export.calls_in(record.value, record.origin), remarks, record.origin)
+            yield from export.waiting_calls()
+            yield from export.all_scores()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class _Export:
     """One pass over all records of an export: what has been read, and what waits for its trace."""
 
     remarks: Remarks
+    texts: TextStore  # of the calls that wait
     observations: dict[str, float] = field(default_factory=dict)  # when each was updated
     around: dict[str, str] = field(default_factory=dict)  # traces of spans that are no calls
     steps: set[str] = field(default_factory=set)  # tools and retrievals
@@ -112,7 +116,8 @@ class _Export:
 
     def waiting_calls(self) -> Iterator[Call]:
         """Calls that were waiting, with the user, the session and the tags of their traces."""
-        for call in self.waiting:
+        for number, waiting in enumerate(self.waiting):
+            call = self.texts.get(str(number), waiting)
             if call.trace_id not in self.traces:
                 self.remarks.add("calls have no record of their trace, so that user and session may lack", call.origin)
             trace = self.traces.get(call.trace_id, _Trace())
@@ -155,7 +160,14 @@ class _Export:
                 return
         self.trace_versions[trace_id] = version
         self.traces[trace_id] = _Trace.from_record(value)
-        self.columns[f"trace {trace_id}"] = list(column_scores(value, "trace", origin))
+        self._add_columns(value, "trace", origin)
+
+    def _add_columns(self, value: Mapping[str, Any], target: Target, origin: str) -> None:
+        key = f"{target} {text_from(value.get('id'))}"
+        self.columns.pop(key, None)  # of an older version
+        found = list(column_scores(value, target, origin))
+        if found:
+            self.columns[key] = found
 
     def _add_score(self, value: Mapping[str, Any], origin: str) -> None:
         score = score_from_record(value, origin, self.remarks)
@@ -178,7 +190,7 @@ class _Export:
                 return
         self.observations[observation_id] = version
         if camel("trace_id") in value:
-            self.columns[f"call {observation_id}"] = list(column_scores(value, "call", origin))
+            self._add_columns(value, "call", origin)
         kind = text_from(value.get("type"))
         if kind not in CALL_TYPES | INTERNAL_TYPES:
             self.remarks.add("observations are no calls of a model", origin)
@@ -194,7 +206,7 @@ class _Export:
         if has(value, "session_id") and has(value, "user_id"):
             yield call
         else:
-            self.waiting.append(call)
+            self.waiting.append(self.texts.put(str(len(self.waiting)), call))
 
     def _remark_on_metadata(self, value: Mapping[str, Any], origin: str) -> None:
         texts = mapping_from(value.get("metadata")).values() if "traceId" in value else ()
