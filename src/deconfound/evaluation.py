@@ -116,15 +116,26 @@ class PreparedStudy:
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
-        chosen = _resolve_family(family)
+        return self.result(self.cross_fit(family))
+
+    def cross_fit(self, family: str | Family) -> CrossFit[Family]:
+        """Fit one family so that no experiment row is scored by a reward that has seen its outcome."""
+        chosen, options = _resolve_family(family), self.options
         require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
-        options = self.options
         with one_blas_thread():
-            fitted = cross_fit(
+            return cross_fit(
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
             )
-            self.progress("comparing models", 0.0)
+
+    def result(self, fitted: CrossFit[Family]) -> Result:
+        """Everything that follows from a fit of this study."""
+        self.progress("comparing models", 0.0)
+        with one_blas_thread():
             return self._result(fitted)
+
+    def scored_experiment(self, fitted: CrossFit[Family]) -> ScoredExperiment:
+        """The experiment's rows with the out-of-fold rewards of a fit."""
+        return score_experiment(self.arrays, fitted, self.weight)
 
     @cached_property
     def _training(self) -> StudyTrainingData:
@@ -165,7 +176,7 @@ class PreparedStudy:
 
     def _result(self, fitted: CrossFit[Family]) -> Result:
         final, arrays, level = fitted.final, self.arrays, self.level
-        family, data = final.tuned.estimator, score_experiment(arrays, fitted, self.weight)
+        family, data = final.tuned.estimator, self.scored_experiment(fitted)
         extra_q = fitted.q_all_contexts[self.extra_contexts]
         estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
         require_information(estimated.unbiased, rows=len(data.q), level=level)
@@ -219,7 +230,8 @@ class PreparedStudy:
             replay=self.arrays.replay.rows(share),
             reward=fitted.final.reward,
             rows=self._training.at(share).experiment,
-            rated=[_rated_rows(table, self.study) for table in (self.study.log, self.study.experiment)],
+            rated_log=_rated_rows(self.study.log, self.study),
+            rated_experiment=_rated_rows(self.study.experiment, self.study),
             context_weight=context_weight,
             noise_group=rows.cluster if has_clusters else None,
         )

@@ -268,6 +268,21 @@ def test_outcomes_that_contradict_other_options_are_refused(tmp_path, capsys, mo
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("ends", "message"), [(("1", "5"), "is outside"), (("0", "5"), "liked is only 0 or 1")])
+def test_outcomes_on_two_scales_are_refused_before_one_is_evaluated(tmp_path, capsys, ends, message):
+    options = write_two_outcomes(tmp_path)
+    for name in ("log", "experiment"):
+        table = pq.read_table(tmp_path / f"{name}.parquet")
+        liked = pa.array(table["liked"].to_numpy().round())
+        pq.write_table(table.drop_columns(["liked"]).append_column("liked", liked), tmp_path / f"{name}.parquet")
+    command = ["evaluate", *options, "--outcome", "solved", "--outcome", "liked", "--outcome-range", *ends]
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "evaluate each by itself, with its own --outcome-range" in printed.err
+    assert not printed.out
+
+
 def test_every_command_takes_the_outcome_and_no_table_may_lack_it(tmp_path, capsys):
     options = write_two_outcomes(tmp_path)
     for command in ("check", "plan"):

@@ -149,7 +149,7 @@ def test_a_target_like_the_experiment_costs_little_and_another_much():
     assert alike["overlap with the target"].verdict == "pass"
     assert alike["overlap with the target"].statistic > 0.8
     unlike = findings(text_study(), pa.table({"context": [f"{text(rng, OTHER)} please " * 9 for _ in range(150)]}))
-    assert unlike["contexts of the target"].verdict == "warn"
+    assert unlike["contexts of the target"].verdict == "pass"  # a target is given because it differs
     assert unlike["overlap with the target"].verdict == "fail"
 
 

@@ -14,7 +14,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.runner import RunOptions, run_requests
 from deconfound.errors import UsageError
 from tests.support.replay_files import FakeClock, ask, chat, requests
-from tests.support.scripted_server import Answer, completion, echo, scripted_server
+from tests.support.scripted_server import Answer, completion, echo, error, scripted_server
 
 TEXTS = [f"text {at}" for at in range(40)]
 
@@ -53,6 +53,25 @@ def test_cost_and_tokens_are_summed(tmp_path):
     meter = outcome.models["cedar"]
     assert (meter.input_tokens, meter.output_tokens) == (440, 200)
     assert outcome.cost == pytest.approx((440 * 1 + 200 * 2) / 1e6)
+
+
+def test_failures_are_found_by_request_also_those_of_calls_that_were_not_made(tmp_path):
+    with scripted_server(lambda one: error(400) if one.text.endswith("7") else echo(one)) as server:
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+        first, replies = ask(chat(server.url), TEXTS, tmp_path / "a", concurrency=1)
+        server.script = lambda _: error(401)
+        second, _ = ask(chat(server.url), TEXTS, tmp_path / "b", concurrency=1)
+    failed = {
+        one.key for text, one in zip(TEXTS, requests(chat(server.url), TEXTS), strict=True) if text not in replies
+    }
+    assert first.failed_keys.keys() == failed
+    assert {one.status for one in first.failed_keys.values()} == {400}
+    assert len(second.failed_keys) == 40
+    assert second.models["cedar"].skipped == 37
+    both = first.plus(second)
+    assert (both.replies, both.failed, both.expected) == (36, 44, 80)
+    assert [(one.cause[:8], one.calls) for one in both.failures] == [("HTTP 400", 4), ("HTTP 401", 3)]
 
 
 def test_the_watch_sees_the_run_from_the_calling_thread(tmp_path):

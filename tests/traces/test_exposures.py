@@ -59,15 +59,41 @@ def test_units_with_two_variants_are_ordinary_use_before_their_first_exposure():
 
 
 def test_a_call_that_another_model_answered_is_neither_experiment_nor_log():
-    rows = experiment([call("u1", "bee"), call("u1", "ant"), call("u2", "bee")])
-    assert rows.randomized.tolist() == [False, True, True]
-    assert rows.excluded.tolist() == [True, False, False]
+    rows = experiment([call("u1", "bee"), *[call("u1", "ant")] * 3, call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, True, True, True, True]
+    assert rows.excluded.tolist() == [True, False, False, False, False]
     assert rows.reasons == {OTHER_MODEL: 1}
+
+
+def test_exposures_that_many_calls_contradict_are_refused_with_the_likely_cause():
+    """Calls that happen to have the right model would be a selection."""
+    with pytest.raises(UsageError, match=r"40 % of 5 exposed calls.*most often .bee. instead of .ant. \(2 calls\)"):
+        experiment([*[call("u1", "bee")] * 2, call("u1", "ant"), *[call("u2", "bee")] * 2])
+
+
+def test_fallbacks_are_no_sign_of_another_experiment():
+    rows = experiment([*[call("u1", "bee", flags=frozenset(["fallback"]))] * 3, call("u1", "ant"), call("u2", "bee")])
+    assert rows.reasons == {"fallback": 3}
+
+
+def test_a_variant_whose_model_no_call_has_is_named_with_the_models():
+    calls = [call("u1", "cedar-2026-01-01"), call("u2", "bee")]
+    with pytest.raises(UsageError) as caught:
+        experiment(calls, variants={"0": "cedar", "1": "bee"})
+    assert '--variant 0=cedar: "cedar" is no model of these calls' in str(caught.value)
+    assert '("cedar" differs from "cedar-2026-01-01" only in a date at the end)' in str(caught.value)
+    assert "The models are bee, cedar-2026-01-01." in str(caught.value)
 
 
 def test_variants_that_are_no_models_are_asked_for():
     with pytest.raises(UsageError, match=r"which model does the variant .0. stand for"):
         experiment([call("u1", "ant"), call("u2", "bee")], variants={})
+
+
+def test_users_in_another_case_are_named_as_the_cause():
+    table = {**GROWTHBOOK, "user_id": ["U1", "U2", "U3", "U4", "U5"]}
+    with pytest.raises(DataError, match="units in the table differ from users only in case"):
+        experiment([call("u1", "ant"), call("u2", "bee")], table=table)
 
 
 def test_of_several_experiments_one_must_be_named():

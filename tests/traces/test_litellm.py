@@ -149,6 +149,13 @@ def test_a_wrapped_payload_is_the_same_call(inner):
     assert LiteLlm().recognizes(wrapped)
 
 
+def test_the_id_of_the_record_and_that_of_the_response_are_both_known():
+    """Feedback may have either, and neither is that of LiteLLM's own call."""
+    record = {name: value for name, value in PAYLOAD.items() if name != "litellm_call_id"}
+    call = read_one({**record, "id": "call-1", "metadata": {}, "response": {**PAYLOAD["response"], "id": "resp-1"}})
+    assert (call.call_id, call.response_id) == ("call-1", "resp-1")
+
+
 def test_spend_logs_without_prompts_say_so():
     call = read_one(SPEND_LOG)
     assert call.flags == {"no content"}

@@ -64,7 +64,12 @@ def add_command(commands: Commands) -> None:
 def _add_draw_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", metavar="A,B,...", help="equally likely models")
     parser.add_argument("--propensity", metavar="MODEL=P,...", help="models and their probabilities, which sum to 1")
-    parser.add_argument("--from-plan", metavar="FILE", help="the allocation of a plan (`deconfound plan -o plan.json`)")
+    parser.add_argument(
+        "--from-plan",
+        metavar="FILE",
+        help="the allocation of a plan (`deconfound plan -o plan.json`), or the next batch of a running experiment "
+        "(`deconfound monitor -o look.json`)",
+    )
     parser.add_argument("--unit", metavar="COLUMN", help="draw per user or session instead of per context")
     parser.add_argument(
         "--share", type=float, default=1.0, metavar="S", help="share of all units that take part (default 1)"

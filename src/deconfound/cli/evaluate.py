@@ -33,6 +33,7 @@ from deconfound.cli.output_path import (
     writing,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.escaping import readable_path
@@ -72,7 +73,7 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="average over replayed contexts outside the experiment too: right only if drawn from the same population",
     )
-    _add_cost_options(parser)
+    add_cost_options(parser)
     parser.add_argument(
         "--refits",
         type=int,
@@ -117,11 +118,11 @@ def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
     names = arguments.outcome
     if len(set(names)) < len(names):
         raise UsageError("--outcome names a column more than once; name each once.")
-    results = []
-    for name in names or [""]:
-        study = load_study(argparse.Namespace(**{**vars(arguments), "outcome": [name] if name else []}))
-        results += [OutcomeResult(name, result) for result in _evaluate(study, arguments)]
-    return results
+    if len(names) < 2:
+        results = _evaluate(load_study(arguments), arguments)
+        return [OutcomeResult(names[0] if names else "", result) for result in results]
+    studies = load_outcomes(arguments, names)
+    return [OutcomeResult(name, result) for name, study in studies.items() for result in _evaluate(study, arguments)]
 
 
 def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[str, float] | None:
@@ -165,7 +166,8 @@ def _add_feature_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_cost_options(parser: argparse.ArgumentParser) -> None:
+def add_cost_options(parser: argparse.ArgumentParser) -> None:
+    """--cost and --value-of-outcome."""
     parser.add_argument(
         "--cost",
         action="append",

@@ -39,6 +39,7 @@ from deconfound.findings import Finding, Verdict
 from deconfound.value.transport import TransportWeights
 
 OVERLAP = "overlap with the target"
+TARGET = "target"
 IDENTICAL_CONTEXTS = TwoSampleResult(0.5, 1.0, 0, 1, ())  # of a set of contexts and itself
 
 
@@ -97,7 +98,7 @@ def check_context_shift(
     if study.replay.unique_values("context_id") - study.experiment.unique_values("context_id"):
         compared["replay"] = compare_replay_contexts(study, seed)
     if target is not None:
-        compared["target"] = compare_target_contexts(study, target, seed)
+        compared[TARGET] = compare_target_contexts(study, target, seed)
     findings = [_context_finding(study, name, result) for name, result in compared.items()]
     if weights is not None:
         findings.append(overlap_finding(weights))
@@ -110,7 +111,8 @@ def _context_finding(study: Study, other_source: str, result: TwoSampleResult | 
         return Finding(check, "pass", SameContexts(other_source), "A5")
     if result is not None:
         details = ContextDifference(other_source, result.auc, result.rows)
-        return PendingFinding(check, "A5", details, result.auc, result.p_value, worst="warn")
+        worst: Verdict = "pass" if other_source == TARGET else "warn"  # a target is given because it differs
+        return PendingFinding(check, "A5", details, result.auc, result.p_value, worst=worst)
     if study.has_text or context_only_columns(study):
         return Finding(check, "cannot tell", TooFewContexts(other_source, MIN_STRATA), "A5")
     return Finding(check, "cannot tell", UndescribedContexts(other_source), "A5")

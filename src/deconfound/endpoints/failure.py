@@ -44,7 +44,7 @@ class Failure:
 
     ``cause`` is the same for failures that are counted together; ``detail`` are the words of the server, cut and
     without keys, but not yet escaped. ``wait`` is what the server asked for, in seconds. ``refuses_all``: other calls
-    of the model would fail alike.
+    of the model would fail alike. ``status`` is that of the response, 0 without one.
     """
 
     cause: str
@@ -52,6 +52,7 @@ class Failure:
     retry: Retry = "never"
     wait: float | None = None
     refuses_all: bool = False
+    status: int = 0
 
     def __str__(self) -> str:
         return f"{self.cause}: {self.detail}" if self.detail else self.cause
@@ -63,14 +64,14 @@ def from_status(status: int, headers: Mapping[str, str], body: str, date: float)
     meaning = MEANINGS.get(status, "")
     cause = f"HTTP {status}" + (f", {meaning}" if meaning else "")
     if 300 <= status < 400:
-        return Failure(f"HTTP {status}, a redirect, which is not followed", detail, refuses_all=True)
+        return Failure(f"HTTP {status}, a redirect, which is not followed", detail, refuses_all=True, status=status)
     if code in EXHAUSTED:
-        return Failure(f"HTTP {status}, the account has no credit left", detail, refuses_all=True)
+        return Failure(f"HTTP {status}, the account has no credit left", detail, refuses_all=True, status=status)
     told_not_to = headers.get("x-should-retry", "").lower() == "false"
     retried = status in RETRIED_STATUSES or (status >= 500 and status not in NOT_RETRIED_SERVER_ERRORS)
     if retried and not told_not_to:
-        return Failure(cause, detail, "yes", retry_after(headers, date))
-    return Failure(cause, detail, refuses_all=status in REFUSING_STATUSES)
+        return Failure(cause, detail, "yes", retry_after(headers, date), status=status)
+    return Failure(cause, detail, refuses_all=status in REFUSING_STATUSES, status=status)
 
 
 def is_filtered(status: int, body: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES = 16_000_000
 MAX_ERROR_BYTES = 20_000
+LARGE_BODY_BYTES = 1_000_000
 OK = 200
 HEADERS = {
     "Content-Type": "application/json",
@@ -119,7 +121,11 @@ class HttpCaller:
         start = perf_counter()
         with self._deadlines.limit(route.limits) as deadline:
             async with self._session.post(
-                route.url, data=request.body, headers=route.headers, timeout=route.timeout, allow_redirects=False
+                route.url,
+                data=_payload(request.body),
+                headers=route.headers,
+                timeout=route.timeout,
+                allow_redirects=False,
             ) as response:
                 deadline.progress()
                 if response.status == OK:
@@ -163,6 +169,11 @@ class HttpCaller:
         detail = cut(self._redaction.clean(str(getattr(error, "strerror", "") or "")))
         is_certificate = isinstance(error, client.ClientConnectorCertificateError)
         return Failure(cause, detail, "never" if is_certificate else "yes", refuses_all=is_certificate)
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO:
+    """A body as aiohttp takes it without a warning: a large one as a file, which is sent piece by piece."""
+    return body if len(body) < LARGE_BODY_BYTES else io.BytesIO(body)
 
 
 async def _read(response: aiohttp.ClientResponse, limit: int, deadline: Deadline) -> bytes:

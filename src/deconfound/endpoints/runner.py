@@ -12,9 +12,9 @@ from typing import final
 from deconfound.endpoints.cache_writer import CacheWriter
 from deconfound.endpoints.clock import Clock, SystemClock
 from deconfound.endpoints.endpoint import Endpoint, key_problem
+from deconfound.endpoints.failure import Failure
 from deconfound.endpoints.http_caller import Caller, HttpCaller, require_client
 from deconfound.endpoints.redaction import Redaction
-from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.request import Request
 from deconfound.endpoints.retrying import Gate, call_until_done
@@ -142,10 +142,13 @@ class _Run:
                 meter = models[request.chat.name] = ModelMeter(request.chat)
             if meter.stopped is not None:
                 meter.skip()
+                self.outcome.failed_keys[request.key] = meter.stopped
                 continue
             result = await call_until_done(request, caller, gate, clock)
             meter.add(result)
-            if isinstance(result, Reply):
+            if isinstance(result, Failure):
+                self.outcome.failed_keys[request.key] = result
+            else:
                 self.writer.put(request.key, result)
                 while self.writer.unsaved > bound:  # a slow disk must not leave many replies unsaved
                     await asyncio.sleep(DRAIN_SECONDS)

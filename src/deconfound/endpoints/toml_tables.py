@@ -156,6 +156,14 @@ class TableReader:
             return None
         return listed
 
+    def flag(self, name: str) -> bool | None:
+        """True or false."""
+        value = self._take(name)
+        if value is None or isinstance(value, bool):
+            return value
+        self.problem(f"{name} is neither true nor false", f"Write {name} = true, or false.")
+        return None
+
     def subtable(self, name: str) -> Mapping[str, Any] | None:
         """A table inside this one."""
         value = self._take(name)

@@ -21,8 +21,9 @@ from deconfound.errors import DataError, Problem
 from deconfound.features.characters import count_characters
 from deconfound.features.distinct_rows import read_numeric_columns
 from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize_texts
+from deconfound.features.tokenize import Vocabulary, tokenize_texts
 from deconfound.formatting import join_names, pluralize, quote
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 BUCKETS = 2**18
 REHASH_BUCKETS = 512  # columns of hashed text where only distances between rows are needed

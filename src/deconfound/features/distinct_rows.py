@@ -16,10 +16,12 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
+from deconfound.features.modifiers import WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
-from deconfound.features.tokenize import MAX_CHARACTERS, TokenizedPairs, tokenize_pairs
+from deconfound.features.tokenize import TokenizedPairs, tokenize_pairs
 from deconfound.formatting import join_names
+from deconfound.words.prompt_style import STATISTICS
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 BATCH_BYTES = 1_000_000
 """Text processed at once: enough for vectorized counting to pay off, and small next to the features."""

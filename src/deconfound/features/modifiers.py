@@ -10,17 +10,17 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray
-from deconfound.features.characters import count_characters
 from deconfound.features.tokenize import TokenizedPairs
+from deconfound.words.prompt_style import style_statistics
 
 WORD_BUCKETS = 128  # words of a context share columns; their signs are random, so that collisions cancel on average
-STATISTICS = 7  # of a context's length and style
 
 
 def context_modifiers(pairs: TokenizedPairs, hashed_contexts: sparse.csr_matrix) -> FloatArray:
     """Word columns and statistics of each pair's context, before scaling (pairs, WORD_BUCKETS + STATISTICS)."""
     folded = _fold(hashed_contexts)
-    return np.asarray(np.hstack([folded, _statistics(pairs)])[pairs.context])
+    statistics = style_statistics(pairs.contexts, pairs.context_tokens.counts)
+    return np.asarray(np.hstack([folded, statistics])[pairs.context])
 
 
 def _fold(text: sparse.csr_matrix) -> FloatArray:
@@ -28,12 +28,3 @@ def _fold(text: sparse.csr_matrix) -> FloatArray:
     shape = (text.shape[0], WORD_BUCKETS)
     folded: FloatArray = sparse.csr_matrix((text.data, text.indices % WORD_BUCKETS, text.indptr), shape).toarray()
     return folded
-
-
-def _statistics(pairs: TokenizedPairs) -> FloatArray:
-    """Length and style of each distinct context, which the unit length of hashed words hides."""
-    counts = count_characters(pairs.contexts)
-    chars = np.maximum(counts.chars, 1.0)
-    sizes = (pairs.context_tokens.counts, counts.lines, counts.questions)
-    shares = (counts.chars - counts.letters, counts.digits, counts.upper, counts.punctuation)
-    return np.column_stack([*(np.log1p(size) for size in sizes), *(share / chars for share in shares)])

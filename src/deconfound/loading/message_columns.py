@@ -14,8 +14,10 @@ from deconfound.chat.conversation import Message, conversation_text, messages_fr
 from deconfound.chat.message_content import decode, is_conversation
 from deconfound.chat.trailing_answer import ends_with_answer, is_same_answer
 from deconfound.findings import Finding, Notice
+from deconfound.formatting import pluralize
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.convert import is_string_type
+from deconfound.loading.python_text import is_python_text, read_python_text
 from deconfound.loading.raw import NESTED, RawTable, python_value
 
 OUTPUT = "output"
@@ -72,6 +74,7 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
         conversation_text(messages if answer is None else messages[:-1]) or None
         for messages, answer in zip(conversations, answers, strict=True)
     ]
+    raw = _note_python(raw, columns.context)
     raw = _with_texts(raw, columns.context, texts)
     return _note(raw, f"{raw.source}: {columns.context} has messages, which are read as text, each after its role.")
 
@@ -108,6 +111,7 @@ def _read_output(raw: RawTable, name: str) -> RawTable:
     cells = message_cells(raw, name)
     if cells is None:
         return raw
+    raw = _note_python(raw, name)
     raw = _with_texts(raw, name, [None if cell is None else _last_answer(cell) for cell in cells])
     return _note(raw, f"{raw.source}: {name} has messages, of which the last answer is read.")
 
@@ -128,7 +132,7 @@ def message_cells(raw: RawTable, name: str) -> list[object] | None:
         if not any(pc.any(pc.starts_with(column, start)).as_py() for start in JSON_STARTS):
             return None
         try:
-            cells = [decode(text) for text in column.to_pylist()]
+            cells = [_decoded(text) for text in column.to_pylist()]
         except UnicodeDecodeError:  # reported with its row when the texts are read
             return None
         return cells if any(not isinstance(cell, str | None) for cell in cells) else None
@@ -139,6 +143,15 @@ def message_cells(raw: RawTable, name: str) -> list[object] | None:
     if 2 * sum(conversations) <= len(cells) - column.null_count:
         return None
     return [cell if is_one else None for cell, is_one in zip(cells, conversations, strict=True)]  # reported by row
+
+
+def _decoded(text: object) -> object:
+    """Messages as JSON, or as Python writes them; any other text stays as it is."""
+    cell = decode(text)
+    if not isinstance(cell, str) or not is_python_text(cell):
+        return cell
+    read = read_python_text(cell)
+    return read if is_conversation(read) else cell
 
 
 def _nested(value: pa.Scalar) -> object:
@@ -156,6 +169,26 @@ def _without_nulls(value: object) -> object:
 def _with_texts(raw: RawTable, name: str, texts: Sequence[str | None]) -> RawTable:
     at = raw.arrow.column_names.index(name)
     return replace(raw, arrow=raw.arrow.set_column(at, name, pa.array(texts, pa.large_string())))
+
+
+def _note_python(raw: RawTable, name: str) -> RawTable:
+    """A note where messages are no JSON but what Python prints."""
+    written = [python_value(value) for value in raw.arrow[name]] if is_string_type(raw.arrow[name].type) else []
+    rows = [row for row, text in enumerate(written) if is_python_text(text)]
+    if not rows:
+        return raw
+    unread = [row for row in rows if isinstance(_decoded(written[row]), str)]
+    if unread:
+        where = raw.row_numbers.locate(raw.source, unread[0])
+        message = f"{where}: {name} looks like messages, and cannot be read as such ({len(unread):,} of {len(rows):,})."
+        finding = Finding(
+            "messages", "warn", Notice(message, "It is read as plain text. Write messages with json.dumps.")
+        )
+        raw = replace(raw, findings=(*raw.findings, finding))
+    cells = f"{len(rows) - len(unread):,} of {pluralize(len(written), 'cell')}"
+    message = f"{raw.source}: {name} is no JSON in {cells}, but what Python prints (pandas' to_csv does), and read so."
+    remedy = "Write messages with json.dumps: other programs cannot read them as they are."
+    return replace(raw, findings=(*raw.findings, Finding("messages", "pass", Notice(message, remedy))))
 
 
 def _note(raw: RawTable, message: str) -> RawTable:

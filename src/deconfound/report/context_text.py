@@ -24,16 +24,14 @@ SHIFT_CONSEQUENCE = {
         "Values for the experiment's contexts remain valid.",
         "Leave out --extra-contexts: with it, values describe a mixture of both populations.",
     ),
-    "target": (
-        "Weights correct this where the two overlap.",
-        "Nothing has to be done if the overlap with the target is sufficient.",
-    ),
 }
 
 
 def _context_difference(details: contexts.ContextDifference, finding: Finding) -> tuple[str, str]:
     others = OTHER_CONTEXTS[details.other_source]
     test = f"AUC {details.auc:.2f}, {pluralize(details.contexts, 'context')}, {format_p_value(finding)}"
+    if details.other_source == contexts.TARGET:
+        return f"Do the experiment's contexts differ from the target's? {test}. Weights correct for it.", ""
     consequence, remedy = SHIFT_CONSEQUENCE[details.other_source]
     if finding.verdict == "warn":
         return f"The experiment's contexts differ from {others} ({test}). {consequence}", remedy

@@ -73,3 +73,4 @@ class Score:
     time: float | None = None
     trace_id: str = ""
     declared: bool = False
+    is_dated: bool = False  # where the source has times: a score without one is then a gap

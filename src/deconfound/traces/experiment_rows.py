@@ -13,7 +13,13 @@ from deconfound.assignment import AssignmentManifest
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names
-from deconfound.traces.assigned_calls import calls_of_group, drawn_models, require_compliance, since_start
+from deconfound.traces.assigned_calls import (
+    calls_of_group,
+    drawn_models,
+    require_compliance,
+    require_exposed_models,
+    since_start,
+)
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposure_propensities import probability_from, require_propensity
@@ -94,6 +100,8 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
     if assigned.propensity_name and not shares:
         require_propensity(propensity, randomized & ~excluded, assigned.places, assigned.propensity_name)
+    if rule.exposures is not None:
+        require_exposed_models(calls, assigned.drawn, randomized & (np.array(reasons) == OTHER_MODEL), randomized)
     return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), assigned.switched_units, draw)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from deconfound.data.name_variants import NameVariants
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, pluralize, quote, shell_argument
 from deconfound.loading.column_mapping import normalize_name
@@ -161,7 +162,9 @@ def _nothing_joined(
     times = [time for time in matched if time is not None]
     early = len(times) - sum(switched)
     causes = []
-    if len(matched) < len(calls):
+    if any_in_other_case({each.unit for each in table.exposures}, calls):
+        causes.append("units in the table differ from users only in case")
+    elif len(matched) < len(calls):
         causes.append(f"{pluralize(len(calls) - len(matched), 'call')} are of no user or conversation in the table")
     if early and table.exposures:
         first, last = min(each.time for each in table.exposures), max(times)
@@ -177,6 +180,13 @@ def _nothing_joined(
     return DataError([Problem(table.source, f"no call belongs to the experiment: {'; '.join(causes)}", fix)])
 
 
+def any_in_other_case(units: Collection[str], calls: Sequence[CallSummary]) -> bool:
+    """Whether a unit is no user or conversation, and is one in capital or small letters."""
+    names = {name for call in calls for name in (call.user, call.conversation) if name}
+    folded = {name.casefold() for name in names}
+    return any(unit not in names and unit.casefold() in folded for unit in units)
+
+
 def _date(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
@@ -188,13 +198,26 @@ def models_by_variant(table: ExposureTable, models: Sequence[str], given: Mappin
     """The model of each variant: as given, or of the same name; in doubt the user is asked."""
     names = {variant: given.get(variant, variant) for variant in table.variants}
     unknown = [variant for variant, model in names.items() if model not in models]
+    missing = [variant for variant in unknown if variant in given]
+    if missing:
+        variant, model = missing[0], given[missing[0]]
+        raise UsageError(
+            f"--variant {shell_argument(f'{variant}={model}')}: {quote(model)} is no model of these calls"
+            f"{_meant(model, models)}. The models are {join_names(models)}."
+        )
     if unknown:
         option = f"--variant {shell_argument(f'{unknown[0]}=MODEL')}"
         raise UsageError(
             f"{table.source}: which model does the variant {quote(unknown[0])} stand for? Say it with {option}, for "
-            f"each of {join_names(unknown)}. The models are {join_names(models)}."
+            f"each of {join_names(unknown)}{_meant(unknown[0], models)}. The models are {join_names(models)}."
         )
     return names
+
+
+def _meant(name: str, models: Sequence[str]) -> str:
+    """A model that is written a little differently, for the middle of a sentence; empty if there is none."""
+    variant = NameVariants(models).find(name)
+    return "" if variant is None else f" ({quote(name)} {variant.description})"
 
 
 def _is_ambiguous(seen: Sequence[Exposure], *, per_decision: bool) -> bool:

@@ -66,17 +66,26 @@ def find_key(
     keys = [key for name in possible if (key := _key_of(raw, name, ids)) is not None]
     if not keys:
         what = f"no column has ids of the calls; the columns are {join_names(names)}"
+        other_case = _first_in_other_case(raw, possible, ids)
+        if other_case is not None:
+            what = f"the ids in column {quote(other_case)} differ from those of calls only in case"
         fix = "Add the id of the call, response, trace or conversation that each row judges, as the traces have it."
         raise DataError([Problem(raw.source, what, fix)])
     return keys[0] if requested is not None else _choose(raw, keys)
+
+
+def trace_column(raw: RawTable, key: FeedbackKey) -> str | None:
+    """The column with the traces of the calls that are judged, if the key alone may not say which calls these are."""
+    names = (name for name in raw.arrow.column_names if name != key.column and normalize_name(name) == "trace_id")
+    return next(names, None) if key.target == "call" else None
 
 
 def with_traces(
     scores: Sequence[Score], raw: RawTable, key: FeedbackKey, calls: Sequence[CallSummary]
 ) -> tuple[Score, ...]:
     """The scores of calls with the trace that their rows name, if there is this call in this trace."""
-    column = next((name for name in raw.arrow.column_names if normalize_name(name) == "trace_id"), None)
-    if key.target != "call" or column is None or column == key.column:
+    column = trace_column(raw, key)
+    if column is None:
         return tuple(scores)
     traces = {raw.row_numbers.locate(raw.source, row): trace for row, trace in enumerate(raw.texts(column))}
     pairs = {(call.trace_id, call.call_id) for call in calls}
@@ -84,6 +93,14 @@ def with_traces(
         replace(one, trace_id=traces[one.origin]) if (traces[one.origin], one.target_id) in pairs else one
         for one in scores
     )
+
+
+def _first_in_other_case(raw: RawTable, names: Sequence[str], ids: Mapping[Target, set[str]]) -> str | None:
+    """The first column with a value that is no id, but would be one with other capital letters."""
+    exact = set().union(*ids.values())
+    folded = {each.casefold() for each in exact}
+    texts = {name: set(raw.texts(name)) - exact for name in names}
+    return next((name for name in names if not folded.isdisjoint(map(str.casefold, texts[name]))), None)
 
 
 def _key_of(raw: RawTable, name: str, ids: Mapping[Target, set[str]]) -> FeedbackKey | None:

@@ -156,7 +156,7 @@ def _call(payload: _Payload, origin: str) -> Call:
     users = (value.get("end_user"), metadata.get("user_api_key_end_user_id"), payload.parameters.get("user"))
     return Call(
         origin=origin,
-        call_id=_litellm_call_id(payload) or payload.response_id,
+        call_id=_litellm_call_id(payload) or first_text(value.get("id"), payload.response_id),
         model=payload.model,
         messages=messages,
         outputs=tuple(answer.text for answer in answers),

@@ -20,7 +20,15 @@ from deconfound.formatting import join_names, join_noted_names, quote
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Author, Score
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.score_values import Judged, ValueKinds, doubt_about_last, is_missing, last_of, require_words
+from deconfound.traces.score_values import (
+    Judged,
+    ValueKinds,
+    decided_by_order,
+    doubt_about_last,
+    is_missing,
+    last_of,
+    require_words,
+)
 
 NAMING_ORDER: tuple[Author, ...] = ("human", "unknown", "judge", "code")
 """Who keeps the name that several kinds of authors use."""
@@ -40,6 +48,7 @@ class JoinedScores:
     values: dict[str, FloatArray]  # (n,) NaN for a unit without this score
     authors: dict[str, Author]
     unmatched: int  # scores of calls, traces or conversations that are not there
+    other_case: int  # of these, scores whose ids are there in capital or small letters
     not_units: int  # scores of calls that are no units
     ambiguous: int  # scores of an id that calls of several traces have
     words: Counter[str]  # values that are words without a known number
@@ -48,6 +57,7 @@ class JoinedScores:
     unreadable: dict[str, Problem]  # scores of which some value means nothing
     declared: frozenset[str]  # scores that the user gave as outcomes
     averaged: dict[str, int]  # how many units got a score from several authors
+    by_order: dict[str, int]  # how often the order of reading decided which of an author's different scores counts
 
 
 class _Targets:
@@ -59,6 +69,7 @@ class _Targets:
         self.ambiguous = _ids_of_several_traces(calls)
         for call in calls:
             self.known.update(_ids(call))
+        self.folded = {(target, name.casefold()) for target, name in self.known}
         units = {int(row): unit for unit, row in enumerate(rows)}
         for row in sorted([*units, *lost], key=lambda row: (calls[row].time or 0.0, row)):
             ids = _ids(calls[row])
@@ -98,6 +109,7 @@ class _Found:
     kinds: dict[Key, ValueKinds] = field(default_factory=dict)
     words: Counter[str] = field(default_factory=Counter)
     unmatched: int = 0
+    other_case: int = 0
     not_units: int = 0
     ambiguous: int = 0
     declared: set[Key] = field(default_factory=set)
@@ -121,10 +133,12 @@ def join_scores(
     values = {names[key]: _averages(judged, len(rows)) for key, judged in found.judged.items()}
     faults = {names[key]: _fault(found, key, scale) for key in found.judged}
     unreadable = {names[key]: found.kinds[key].unreadable() for key in found.judged}
+    by_order = {names[key]: sum(map(decided_by_order, judged.values())) for key, judged in found.judged.items()}
     return JoinedScores(
         values=values,
         authors={names[key]: key[1] for key in found.judged},
         unmatched=found.unmatched,
+        other_case=found.other_case,
         not_units=found.not_units,
         ambiguous=found.ambiguous,
         words=found.words,
@@ -133,6 +147,7 @@ def join_scores(
         unreadable={name: problem for name, problem in unreadable.items() if problem is not None},
         averaged={names[key]: count for key, judged in found.judged.items() if (count := _n_averaged(judged))},
         declared=frozenset(names[key] for key in found.declared & found.judged.keys()),
+        by_order={name: count for name, count in by_order.items() if count and faults[name] is None},
     )
 
 
@@ -148,6 +163,7 @@ def _find(targets: _Targets, scores: Sequence[Score], scale: OutcomeScale) -> _F
         unit = targets.unit_of.get(target)
         if unit is None:
             found.unmatched += target not in targets.known
+            found.other_case += target not in targets.known and (target[0], target[1].casefold()) in targets.folded
             found.not_units += target in targets.known
             continue
         key = (score.name, score.author)
@@ -197,28 +213,44 @@ def _fault(found: _Found, key: Key, scale: OutcomeScale) -> Problem | None:
     return found.kinds[key].mixture(scale) or next((doubt for doubt in doubts if doubt is not None), None)
 
 
-def choose_outcome(joined: JoinedScores, requested: str | None) -> str | None:
-    """The name of the score that is the outcome; None without scores. In doubt the user is asked.
+def choose_outcomes(joined: JoinedScores, requested: Sequence[str] = ()) -> tuple[str, ...]:
+    """The names of the scores that are outcomes, one unless several are requested; in doubt the user is asked.
 
     An outcome of which some value cannot be read, or may mean another thing, raises.
     """
-    outcome = _outcome_name(joined, requested)
-    problem = joined.faults.get(outcome or "") or joined.unreadable.get(outcome or "")
-    if problem is not None:
-        raise DataError([problem])
-    return outcome
+    outcomes = _requested_names(joined, requested) or _outcome_name(joined)
+    problems = [joined.faults.get(name) or joined.unreadable.get(name) for name in outcomes]
+    found = [problem for problem in problems if problem is not None]
+    if found:
+        raise DataError(found)
+    return outcomes
 
 
-def _outcome_name(joined: JoinedScores, requested: str | None) -> str | None:
-    if requested is not None:
-        if requested not in joined.values:
-            raise UsageError(f"--outcome: there is no score {quote(requested)}; there are {join_names(joined.values)}.")
-        return requested
-    human = [name for name, author in joined.authors.items() if author == "human"]
-    unknown = [name for name, author in joined.authors.items() if author == "unknown"]
-    chosen = [*human, *(name for name in unknown if name in joined.declared or joined.shared.get(name) in human)]
-    if len(chosen) > 1 or (joined.values and not chosen):
+def _requested_names(joined: JoinedScores, requested: Sequence[str]) -> tuple[str, ...]:
+    for name in requested:
+        if name not in joined.values:
+            there = f"there are {join_names(joined.values)}" if joined.values else "there are none"
+            raise UsageError(f"--outcome: there is no score {quote(name)}; {there}.")
+    return tuple(dict.fromkeys(requested))
+
+
+def _outcome_name(joined: JoinedScores) -> tuple[str, ...]:
+    """The only score that may be the outcome by itself; empty without scores."""
+    if asks_for_outcome(joined):
         counts = {name: int(np.isfinite(values).sum()) for name, values in joined.values.items()}
         listed = join_noted_names((name, f" ({joined.authors[name]}, {count:,})") for name, count in counts.items())
         raise UsageError(f"Which score is the outcome? Choose one with --outcome NAME: {listed}.")
-    return chosen[0] if chosen else None
+    return _likely_outcomes(joined)
+
+
+def asks_for_outcome(joined: JoinedScores) -> bool:
+    """Whether the user must say which score is the outcome."""
+    return bool(joined.values) and len(_likely_outcomes(joined)) != 1
+
+
+def _likely_outcomes(joined: JoinedScores) -> tuple[str, ...]:
+    """Scores that a person gave, or that the user gave as outcomes."""
+    human = [name for name, author in joined.authors.items() if author == "human"]
+    unknown = [name for name, author in joined.authors.items() if author == "unknown"]
+    chosen = [*human, *(name for name in unknown if name in joined.declared or joined.shared.get(name) in human)]
+    return tuple(chosen)

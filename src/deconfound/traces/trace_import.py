@@ -13,7 +13,6 @@ from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names
 from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallTable, collect_calls
-from deconfound.traces.feedback_key import FeedbackKey
 from deconfound.traces.read_meter import ReadMeter, Report, no_report
 from deconfound.traces.reader import Reader, Record, Remarks
 from deconfound.traces.records import records_of
@@ -36,7 +35,6 @@ class Traces:
     others: tuple[Path, ...]  # in no known format
     paths: tuple[Path, ...]  # of all files, in any format
     remarks: Remarks
-    joined_by: FeedbackKey | None = None  # the key of a feedback table whose scores were added
 
 
 def read_traces(paths: Iterable[str | Path], texts: IO[bytes], report: Report = no_report) -> Traces:
