@@ -7,6 +7,7 @@ import json
 import pytest
 
 from deconfound.cli import main
+from tests.support.litellm_calls import calls_of_two_models
 from tests.support.trace_runs import make_runs, write_lines
 
 FEEDBACK = "call_id,thumb\nrun-0,up\nrun-1,down\n"
@@ -59,6 +60,43 @@ def test_a_table_that_looks_like_one_but_cannot_be_used_is_named_with_the_reason
     assert reason in " ".join(text.split())
     assert "in no known format" not in text
     assert "convert runs.jsonl --" in text.splitlines()[-1]
+
+
+def test_a_table_that_may_be_joined_in_two_ways_is_named_with_the_question(doctor):
+    text = doctor(table="call,reply_to,rating\nrun-0,run-1,1\nrun-1,run-0,0\n")
+    assert "Not used: table.csv." in text
+    assert "several columns have ids of the calls: call (2 of 2 rows" in " ".join(text.split())
+    assert "--outcomes FILE" in text.splitlines()[-1]
+
+
+def test_the_next_command_asks_for_the_outcome_where_a_table_has_several_scores(doctor):
+    text = doctor(feedback="call_id,stars,thumbs\nrun-0,5,1\nrun-1,2,0\n")
+    assert "--outcomes feedback.csv --outcome NAME " in text.splitlines()[-1]
+    assert "Say which score is the outcome" in text
+    assert "--outcome NAME" not in doctor(feedback=FEEDBACK)
+
+
+def next_command(folder, capsys, records):
+    assert main(["doctor", str(write_lines(folder / "traces.jsonl", records))]) == 0
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+def test_the_next_command_asks_for_the_outcome_where_feedback_of_litellm_has_no_author(tmp_path, capsys):
+    calls, feedback = calls_of_two_models(4), {"trace_id": "t0", "score": 1, "name": "thumbs"}
+    assert "--outcome NAME" in next_command(tmp_path, capsys, [*calls, feedback])
+    assert "--outcome NAME" not in next_command(tmp_path, capsys, calls)
+
+
+@pytest.mark.parametrize(("source", "asks"), [("API", True), ("ANNOTATION", False), ("EVAL", False)])
+def test_the_next_command_asks_for_the_outcome_where_langfuse_names_no_author(tmp_path, capsys, source, asks):
+    observation = {
+        **{"id": "o1", "trace_id": "t1", "type": "GENERATION", "start_time": "2026-10-02 08:11:04.120000"},
+        **{"provided_model_name": "oak", "user_id": "u", "session_id": "s", "input": "q", "output": "a"},
+    }
+    score = {"id": "s1", "name": "thumbs", "source": source, "data_type": "NUMERIC", "value": 1, "trace_id": "t1"}
+    command = next_command(tmp_path, capsys, [observation, {**score, "timestamp": "2026-10-02 08:12:00"}])
+    assert ("--outcome NAME" in command) == asks
+    assert ("--outcomes FILE" in command) == (source == "EVAL")
 
 
 def test_other_files_are_still_of_no_known_format(doctor):

@@ -172,3 +172,29 @@ def test_every_marked_call_must_record_the_propensity():
     calls = [call("a", "ant", attributes={"p": "0.3", "exp": "1"}), call("b", "ant", attributes={"exp": "1"})]
     with pytest.raises(DataError, match="p has no value"):
         find_experiment(calls, ExperimentRule(where=(Condition("exp", "1"),), attribute="p"))
+
+
+def test_a_conversation_with_the_number_of_a_user_was_not_exposed():
+    """A call is of its user, whatever the number of its conversation is; without a user, of its conversation."""
+    table = {"user_id": ["1", "2"], "variant": ["ant", "bee"]}
+    calls = [
+        call("1", "ant", conversation="9"),
+        call("9", "ant", conversation="1"),
+        call("", "bee", conversation="2"),
+    ]
+    assert experiment(calls, table, {}).randomized.tolist() == [True, False, True]
+
+
+def test_a_table_of_sessions_is_matched_by_session():
+    table = {"session_id": ["1", "2"], "variant": ["ant", "bee"]}
+    calls = [call("1", "ant", conversation="9"), call("9", "ant", conversation="1"), call("8", "bee", conversation="2")]
+    assert experiment(calls, table, {}).randomized.tolist() == [False, True, True]
+
+
+def test_units_of_another_name_are_what_their_ids_are():
+    table = {"unit_id": ["s1", "s2"], "variant": ["ant", "bee"]}
+    calls = [call("u1", "ant", conversation="s1"), call("u2", "ant", conversation="s9")]
+    assert experiment(calls, table, {"bee": "ant"}).randomized.tolist() == [True, False]
+    both = [call("1", "ant", conversation="2"), call("2", "ant", conversation="1")]
+    with pytest.raises(DataError, match="user_id or session_id"):
+        experiment(both, {"unit_id": ["1", "2"], "variant": ["ant", "bee"]}, {"bee": "ant"})

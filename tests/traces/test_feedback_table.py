@@ -100,6 +100,33 @@ def test_several_outcomes_are_several_columns(convert):
     assert "2 with outcome_stars, 2 with outcome_solved" in text
 
 
+def test_the_key_and_the_columns_without_use_are_stated(convert):
+    """The trace of a call is no column without use: it says in which trace a span is meant."""
+    text, _ = convert("call_id,trace_id,rating,comment\nrun-0,trace-0,1,x\nrun-1,trace-1,0,y\n")
+    assert "joined by call_id: 2 of 2 rows have the id of a call" in text
+    assert "Columns of the feedback that are not used: comment. One can be --outcome COLUMN." in text
+
+
+def test_every_column_of_a_judge_gives_a_label(convert):
+    table = "call_id,stars,thumbs,rater\nrun-0,5,1,gpt-4o\nrun-0,2,0,ana\nrun-1,1,1,ana\n"
+    _, tables = convert(table, "--outcome", "stars")
+    assert tables["log"]["outcome"][:2] == [2.0, 1.0]
+    assert tables["log"]["label_thumbs"][:2] == [0.0, 1.0]
+    assert (tables["log"]["label_stars_judge"][0], tables["log"]["label_thumbs_judge"][0]) == (5.0, 1.0)
+
+
+def test_a_column_that_the_user_names_as_outcome_is_no_id(convert):
+    """Otherwise its values, which are ids of calls, would make it as good a key as the other column."""
+    options = ("--outcome", "winner", "--outcome-values", "run-0=1,run-1=0")
+    _, tables = convert("call,winner\nrun-0,run-0\nrun-1,run-1\nrun-2,run-0\n", *options)
+    assert tables["log"]["outcome"][:3] == [1.0, 0.0, 1.0]
+
+
+def test_few_ids_do_not_differ_in_case(convert):
+    text, _ = convert("call_id,rating\nrun-0,1\n" + "else,1\n" * 20, code=1)
+    assert "no column has ids of the calls" in text
+
+
 def test_a_comment_beside_a_rating_is_no_score(convert):
     """A free text called feedback would be asked for the meaning of every word."""
     _, tables = convert("call_id,rating,feedback\nrun-0,1,thanks a lot\nrun-1,0,\n")

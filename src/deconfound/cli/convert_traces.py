@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
         removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, traces.remarks, () if feedback is None else feedback.unused))
+    write_result(conversion_text(tables, traces.remarks, feedback))
     if removed:
         write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from deconfound.chat.answers import answers_from
 from deconfound.chat.conversation import Message, conversation_text, messages_from
 from deconfound.chat.message_content import decode, is_conversation
+from deconfound.chat.trailing_answer import ends_with_answer, is_same_answer
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import pluralize
 from deconfound.loading.column_mapping import normalize_name
@@ -56,11 +57,12 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     if conversations is None or columns.context is None:
         return raw
     answers: list[str | None] = [
-        messages[-1].text if _ends_with_answer(messages) else None for messages in conversations
+        messages[-1].text if ends_with_answer(messages) else None for messages in conversations
     ]
     mostly_answered = 2 * sum(answer is not None for answer in answers) > len(answers)  # others are reported by row
     if columns.output is not None:
-        answers = _only_outputs(answers, raw, columns.output)
+        spoken, answers = answers, _only_outputs(answers, raw, columns.output)
+        raw = _note_other_answers(raw, columns.context, spoken, answers)
     elif not mostly_answered:
         answers = [None] * len(answers)
     elif columns.may_lack_output:
@@ -81,9 +83,22 @@ def _only_outputs(answers: Sequence[str | None], raw: RawTable, output: str) -> 
     """The answers that are the row's output."""
     outputs = [python_value(value) for value in raw.arrow[output]]
     return [
-        answer if answer is not None and output is not None and answer.strip() == str(output).strip() else None
+        answer if answer is not None and output is not None and is_same_answer(answer, str(output)) else None
         for answer, output in zip(answers, outputs, strict=True)
     ]
+
+
+def _note_other_answers(
+    raw: RawTable, context: str, spoken: Sequence[str | None], outputs: Sequence[str | None]
+) -> RawTable:
+    """Warn if most contexts end with an answer that is not the output: it may be the output in another form."""
+    others = sum(one is not None and same is None for one, same in zip(spoken, outputs, strict=True))
+    if 2 * others <= len(spoken):
+        return raw
+    message = f"{raw.source}: {others:,} of {len(spoken):,} conversations in {context} end with an answer that is not"
+    remedy = "If it is the output in another form, remove the last message: contexts must not contain the output."
+    notice = Notice(f"{message} the output. It is part of the context.", remedy)
+    return replace(raw, findings=(*raw.findings, Finding("messages", "warn", notice)))
 
 
 def _conversations(raw: RawTable, name: str) -> list[tuple[Message, ...]] | None:
@@ -149,10 +164,6 @@ def _without_nulls(value: object) -> object:
     if isinstance(value, dict):
         return {key: _without_nulls(part) for key, part in value.items() if part is not None}
     return [_without_nulls(part) for part in value] if isinstance(value, list) else value
-
-
-def _ends_with_answer(messages: Sequence[Message]) -> bool:
-    return len(messages) > 1 and messages[-1].role == "assistant"
 
 
 def _with_texts(raw: RawTable, name: str, texts: Sequence[str | None]) -> RawTable:

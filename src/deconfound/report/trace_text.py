@@ -11,6 +11,7 @@ import pyarrow as pa
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, join_noted_names, pluralize, quote, shell_argument, wrap
 from deconfound.loading.outcome_ends import less_is_better, likely_ends
+from deconfound.traces.feedback_table import Feedback
 from deconfound.traces.inventory import Inventory
 from deconfound.traces.reader import Remarks
 from deconfound.traces.router_weights import RouterDraw
@@ -97,7 +98,8 @@ def _log_line(inventory: Inventory) -> str:
         return "  - log: no, there are no calls by users. Add the traces of ordinary use."
     if not (inventory.has_human_scores or inventory.feedback):
         return "  - log: yes, but no person's score is in it. Add feedback with --outcomes FILE, or choose a score."
-    return f"  - log: yes, {pluralize(inventory.units, 'answer')}."
+    choice = " Say which score is the outcome with --outcome NAME." if inventory.asks_for_outcome else ""
+    return f"  - log: yes, {pluralize(inventory.units, 'answer')}.{choice}"
 
 
 def _experiment_line(inventory: Inventory) -> str:
@@ -149,6 +151,8 @@ def _next_command(inventory: Inventory, paths: Sequence[str]) -> str:
         words.append(f"--outcomes {shell_argument(next(iter(inventory.feedback)))}")
     elif inventory.units and not inventory.has_human_scores:
         words.append("--outcomes FILE")
+    if inventory.asks_for_outcome and (inventory.feedback or inventory.has_human_scores):
+        words.append("--outcome NAME")
     draws = [draw for found in inventory.configs.values() for draw in found]
     if inventory.recorded_propensities:
         words.append(f"--propensity-attribute {shell_argument(next(iter(inventory.recorded_propensities)))}")
@@ -175,8 +179,8 @@ def _exposure_options(inventory: Inventory) -> list[str]:
     ]
 
 
-def conversion_text(tables: StudyTables, remarks: Remarks, unused: Sequence[str] = ()) -> str:
-    """What `deconfound convert` prints: every call accounted for; ``unused`` are columns of the feedback."""
+def conversion_text(tables: StudyTables, remarks: Remarks, feedback: Feedback | None = None) -> str:
+    """What `deconfound convert` prints: every call accounted for, and how a feedback table was read."""
     lines = []
     for name in ("log", "experiment", "replay"):
         table = getattr(tables, name)
@@ -185,8 +189,7 @@ def conversion_text(tables: StudyTables, remarks: Remarks, unused: Sequence[str]
     for name, column in tables.outcomes.items():
         place = "The outcome" if len(tables.outcomes) == 1 else f"The outcome in column {escape_name(column)}"
         lines.append(f"{place} is the score {escape_name(name)} (by {tables.joined.authors[name]}).")
-    if unused:
-        lines.append(f"Columns of the feedback that are not used: {join_names(unused)}. One can be --outcome COLUMN.")
+    lines += [] if feedback is None else _feedback_lines(feedback)
     for name, shared in tables.joined.shared.items():
         kind = tables.joined.authors[name]
         lines.append(f"The scores {escape_name(shared)} by {kind} are a score of their own, {escape_name(name)}.")
@@ -195,6 +198,15 @@ def conversion_text(tables: StudyTables, remarks: Remarks, unused: Sequence[str]
     lines += _left_out_lines(tables)
     blocks = ["\n".join(map(escape_line, lines)), "\n".join(map(escape_line, _remark_lines(remarks)))]
     return wrap("\n\n".join(block for block in blocks if block)) + "\n"
+
+
+def _feedback_lines(feedback: Feedback) -> list[str]:
+    key, unused = feedback.key, feedback.unused
+    rows = f"{key.matched:,} of {pluralize(key.rows, 'row')} have the id of a {key.target}"
+    lines = [f"The scores of --outcomes are joined by {escape_name(key.column)}: {rows}."]
+    if unused:
+        lines.append(f"Columns of the feedback that are not used: {join_names(unused)}. One can be --outcome COLUMN.")
+    return lines
 
 
 def _table_line(table: pa.Table, outcomes: Sequence[str]) -> str:
@@ -232,6 +244,14 @@ def _left_out_lines(tables: StudyTables) -> list[str]:
         lines.append(
             f"{pluralize(count, 'answer')} got different scores {escape_name(name)} by one author, and no time says "
             "which is the last: the last one in the files counts."
+        )
+    for name, count in joined.averaged.items():
+        units = f"{pluralize(count, 'answer')} got {escape_name(name)} from several authors"
+        lines.append(f"{units}, whose scores are averaged.")
+    if joined.ambiguous:
+        lines.append(
+            f"{pluralize(joined.ambiguous, 'score')} without a row: calls of several traces have their id. Add a "
+            "column trace_id."
         )
     if joined.words:
         lines.append(f"Scores that are no numbers: {_counts(joined.words)}. Say what they mean: --outcome-values.")

@@ -1,27 +1,27 @@
 """Feedback in a table of its own -> scores: one row per judgement, keyed by call, response, trace or conversation.
 
-Which column is the key, and what it refers to, is found by looking: the column whose values are ids of calls most
-often. Every column that looks like a judgement becomes a score.
+Every column that is called like a judgement becomes a score, and so does one that the user names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.formatting import join_names, quote
+from deconfound.formatting import join_names
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.sources import TableLike, read_table, source_name
-from deconfound.traces.call import Author, Score, Target
+from deconfound.traces.call import Score
 from deconfound.traces.call_table import CallSummary
+from deconfound.traces.feedback_key import FeedbackKey, find_key, trace_column, with_traces
+from deconfound.traces.score_authors import author_kind, with_likely_author
 from deconfound.traces.table_times import FIRST, times_in
 
-MIN_MATCHED = 0.1  # of a column's values: fewer are ids by coincidence
 OUTCOME = "outcome"
 JUDGEMENT_NAMES = (
     *("score", "rating", "user_rating", "thumbs", "thumbs_up", "thumb", "stars", "star", "vote", "liked", "csat"),
@@ -47,35 +47,13 @@ TIME_NAMES = (
 )
 """Those of the judgement first: a table may also have the time of the call."""
 TIME_ENDS = ("_at", "_on", "_time", "_date", "_ts", "_timestamp")
-AUTHOR_NAMES = ("author", "annotator", "rater", "user_id", "user")
+AUTHOR_NAMES = (
+    *("author", "annotator", "rater", "author_id", "annotator_id", "rater_id", "reviewer", "reviewer_id"),
+    *("labeler", "labeler_id", "evaluator_id", "judge_id", "user_id", "user"),
+)
 KIND_NAMES = ("source", "annotator_kind", "source_type", "author_kind")
-AUTHOR_KINDS: dict[str, Author] = {
-    "human": "human",
-    "annotation": "human",
-    "user": "human",
-    "llm": "judge",
-    "llm_judge": "judge",
-    "judge": "judge",
-    "eval": "judge",
-    "model": "judge",
-    "code": "code",
-}
-FIELDS: dict[Target, str] = {
-    "call": "call_id",
-    "response": "response_id",
-    "trace": "trace_id",
-    "conversation": "conversation",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class FeedbackKey:
-    """The column that says what is judged, and what its values are."""
-
-    column: str
-    target: Target
-    matched: int
-    rows: int
+NO_IDS = (OUTCOME, *JUDGEMENT_NAMES, *OTHER_VALUE_NAMES, *TIME_NAMES, *AUTHOR_NAMES, *KIND_NAMES)
+"""Names of columns that are never keys, whatever their values coincide with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +100,16 @@ def read_feedback(
     ``key`` names the column that identifies what is judged, ``outcomes`` columns with judgements under any name.
     """
     raw = read_table(source, "outcomes", source_name(source, "outcomes"))
-    found = _find_key(raw, calls, key)
+    found = find_key(raw, calls, (*NO_IDS, *map(normalize_name, outcomes)), key)
     columns = _Columns.of(raw, found.column, outcomes)
-    scores = [score for value in columns.values for score in _scores(raw, found, value, columns)]
-    unused = columns.unused_among([name for name in raw.arrow.column_names if name != found.column])
-    return Feedback(raw.source, found, tuple(scores), unused)
+    scores = [
+        with_likely_author(replace(score, declared=columns.kind is None))
+        for value in columns.values
+        for score in _scores(raw, found, value, columns)
+    ]
+    ids = (found.column, trace_column(raw, found))
+    unused = columns.unused_among([name for name in raw.arrow.column_names if name not in ids])
+    return Feedback(raw.source, found, with_traces(scores, raw, found, calls), unused)
 
 
 def _value_columns(raw: RawTable, columns: Mapping[str, str], requested: Sequence[str]) -> tuple[str, ...]:
@@ -154,34 +137,12 @@ def has_judgements(names: Collection[str]) -> bool:
 
 
 def has_key(raw: RawTable, calls: Sequence[CallSummary]) -> bool:
-    """Whether a column has ids of the calls."""
+    """Whether a column has ids of the calls, and no other one may be meant."""
     try:
-        _find_key(raw, calls, None)
-    except DataError:
+        find_key(raw, calls, NO_IDS)
+    except (DataError, UsageError):
         return False
     return True
-
-
-def _find_key(raw: RawTable, calls: Sequence[CallSummary], requested: str | None) -> FeedbackKey:
-    if requested is not None and requested not in raw.arrow.column_names:
-        raise UsageError(f"{raw.source} has no column {quote(requested)}; it has {join_names(raw.arrow.column_names)}.")
-    ids = {target: {getattr(call, name) for call in calls} - {""} for target, name in FIELDS.items()}
-    names = [requested] if requested is not None else raw.arrow.column_names
-    candidates = [
-        FeedbackKey(name, target, sum(text in known for text in raw.texts(name)), raw.arrow.num_rows)
-        for name in names
-        for target, known in ids.items()
-    ]
-    best = max(candidates, key=lambda each: each.matched)
-    if best.matched < max(1.0, MIN_MATCHED * best.rows):
-        what = f"no column has ids of the calls; the columns are {join_names(raw.arrow.column_names)}"
-        folded = {name.casefold() for known in ids.values() for name in known}
-        other_case = [name for name in names if not folded.isdisjoint(text.casefold() for text in raw.texts(name))]
-        if other_case:
-            what = f"the ids in column {quote(other_case[0])} differ from those of calls only in case"
-        fix = "Add the id of the call, response, trace or conversation that each row judges, as the traces have it."
-        raise DataError([Problem(raw.source, what, fix)])
-    return best
 
 
 def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: _Columns) -> list[Score]:
@@ -196,7 +157,7 @@ def _scores(raw: RawTable, key: FeedbackKey, value: str, columns: _Columns) -> l
         if judged is None or not targets[row] or (isinstance(judged, float) and np.isnan(judged)):
             continue
         number = judged if isinstance(judged, int | float) else str(judged)
-        author = AUTHOR_KINDS.get(normalize_name(kinds[row]), "unknown")
+        author = author_kind(kinds[row]) if kinds[row] else "unknown"
         origin = raw.row_numbers.locate(raw.source, row)
         name, author_id = names[row] or value, authors[row] or kinds[row]
         scores.append(

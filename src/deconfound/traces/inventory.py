@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deconfound.traces.call_table import CallSummary, distinct
-from deconfound.traces.feedback_table import FeedbackKey
+from deconfound.traces.feedback_key import FeedbackKey
 from deconfound.traces.reader import Remarks
 from deconfound.traces.router_weights import RouterConfig, RouterDraw, draws_among
+from deconfound.traces.score_join import asks_for_outcome, join_scores
 from deconfound.traces.side_tables import ExposureMatch, find_side_tables
 from deconfound.traces.study_tables import REPLAY_READERS
 from deconfound.traces.trace_import import UNKNOWN_FORMAT, Traces
@@ -43,6 +44,7 @@ class Inventory:
     conversations: int
     flags: dict[str, int]
     scores: tuple[ScoreCount, ...]
+    asks_for_outcome: bool  # whether one of several scores, or one by an unknown author, must be chosen
     groups: dict[str, dict[str, int]]  # of routers that drew several models
     configs: dict[str, tuple[RouterDraw, ...]]  # what configurations of routers say about these calls
     recorded_propensities: dict[str, int]  # attributes that are called so, and how many units have them
@@ -74,6 +76,9 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
     units = choose_units(used, unit)
     chosen = [used[row] for row in units.rows]
     side = find_side_tables(traces.others, calls)
+    feedback = next(iter(side.feedback.values()), None)  # the table that the next command names
+    scores = (*traces.table.scores, *(() if feedback is None else feedback.scores))
+    joined = join_scores(used, units.rows, scores, {}, units.lost.tolist())
     return Inventory(
         files={name: len(files) for name, files in traces.files.items()},
         calls=distinct(calls, "reader"),
@@ -85,6 +90,7 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
         conversations=len(distinct(chosen, "conversation")),
         flags=dict(Counter(flag for call in calls for flag in call.flags).most_common()),
         scores=_score_counts(traces),
+        asks_for_outcome=asks_for_outcome(joined),
         groups=_router_groups(chosen),
         configs={config.source: tuple(draws_among(config, chosen)) for config in configs},
         recorded_propensities=_recorded_propensities(chosen),
@@ -92,7 +98,7 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
         attribute_counts=dict(Counter(name for call in chosen for name, _ in call.attributes).most_common()),
         replayed_models=distinct(replayed, "model"),
         replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
-        feedback=side.feedback,
+        feedback={name: each.key for name, each in side.feedback.items()},
         exposures=side.exposures,
         unusable_tables=side.unusable,
         remarks=traces.remarks.replaced(UNKNOWN_FORMAT, side.unknown),

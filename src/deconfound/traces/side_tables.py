@@ -12,7 +12,7 @@ from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.sources import read_table, source_name
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposures import UNIT_NAMES, VARIANT_NAMES, any_in_other_case, read_exposures
-from deconfound.traces.feedback_table import FeedbackKey, has_judgements, has_key, read_feedback
+from deconfound.traces.feedback_table import Feedback, has_judgements, has_key, read_feedback
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ExposureMatch:
 class SideTables:
     """The files in no trace format, by what they are."""
 
-    feedback: dict[str, FeedbackKey]
+    feedback: dict[str, Feedback]
     exposures: dict[str, ExposureMatch]
     unusable: dict[str, str]  # tables that look like feedback or exposures, and why they cannot be used
     unknown: tuple[str, ...]
@@ -41,7 +41,7 @@ def find_side_tables(paths: Sequence[Path], calls: Sequence[CallSummary]) -> Sid
     for path in paths:
         name = readable_path(path)
         match = _match(path, calls)
-        if isinstance(match, FeedbackKey):
+        if isinstance(match, Feedback):
             found.feedback[name] = match
         elif isinstance(match, ExposureMatch):
             found.exposures[name] = match
@@ -52,7 +52,7 @@ def find_side_tables(paths: Sequence[Path], calls: Sequence[CallSummary]) -> Sid
     return SideTables(found.feedback, found.exposures, found.unusable, tuple(unknown))
 
 
-def _match(path: Path, calls: Sequence[CallSummary]) -> FeedbackKey | ExposureMatch | str:
+def _match(path: Path, calls: Sequence[CallSummary]) -> Feedback | ExposureMatch | str:
     """What a file is; if neither, the reason, which is empty for a file that does not look like one of them."""
     try:
         raw = read_table(path, "outcomes", source_name(path, "outcomes"))
@@ -62,11 +62,11 @@ def _match(path: Path, calls: Sequence[CallSummary]) -> FeedbackKey | ExposureMa
     is_exposure = not names.isdisjoint(UNIT_NAMES) and not names.isdisjoint(VARIANT_NAMES)
     try:
         if has_key(raw, calls) and (has_judgements(names) or not is_exposure):
-            return read_feedback(path, calls).key
+            return read_feedback(path, calls)
         if is_exposure:
             return _exposure_match(path, calls)
         if has_judgements(names):
-            return read_feedback(path, calls).key
+            return read_feedback(path, calls)
     except (DataError, UsageError) as error:
         return str(error)
     return ""

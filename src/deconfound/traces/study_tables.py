@@ -54,7 +54,7 @@ def make_tables(table: CallTable, options: ConvertOptions) -> StudyTables:
     replayed = np.setdiff1d(np.arange(len(table)), used)
     calls = [table.calls[row] for row in used]
     units = choose_units(calls, options.unit)
-    joined = join_scores(calls, units.rows, table.scores, options.outcome_values or {})
+    joined = join_scores(calls, units.rows, table.scores, options.outcome_values or {}, units.lost.tolist())
     outcomes = _outcome_columns(choose_outcomes(joined, options.outcomes))
     chosen = [calls[row] for row in units.rows]
     experiment = find_experiment(chosen, options.rule)
