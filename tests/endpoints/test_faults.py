@@ -13,7 +13,7 @@ import pytest
 
 from deconfound.endpoints import http_caller
 from deconfound.endpoints.endpoint import Timeouts
-from deconfound.endpoints.failure import Failure
+from deconfound.endpoints.failure import Failure, is_filtered
 from deconfound.endpoints.retrying import Gate, call_until_done
 from tests.support.replay_files import FakeClock, ask, chat, requests
 from tests.support.scripted_server import Answer, Exchange, completion, echo, error, scripted_server
@@ -301,3 +301,22 @@ def test_a_server_that_answers_nothing_is_given_up(tmp_path):
     assert outcome.stopped
     assert [(one.cause, one.calls) for one in outcome.failures] == [("HTTP 500, error of the server", 20)]
     assert (outcome.models["cedar"].skipped, outcome.failed) == (80, 100)
+
+
+@pytest.mark.parametrize("status", [400, 401, 200])
+def test_a_key_with_escaped_characters_is_not_shown(tmp_path, monkeypatch, status):
+    """Some servers write / as \\/ and + as \\u002b; the words are read from JSON, and cleaned after that."""
+    key = "sk-Very/Secret+Key1234567890"
+    monkeypatch.setenv("MY_KEY", key)
+    body = rb'{"error":{"message":"bad key sk-Very\/Secret\u002BKey1234567890"}}'
+    with scripted_server(lambda _: Answer(body, status=status)) as server:
+        outcome, _ = ask(chat(server.url, key_env="MY_KEY"), ["hello"], tmp_path)
+    assert key not in repr(outcome)
+    assert "bad key [key]" in repr(outcome)
+
+
+def test_only_the_code_of_an_error_says_that_a_filter_refused():
+    assert is_filtered(400, '{"error":{"code":"content_filter","message":"no"}}')
+    assert is_filtered(400, '{"error":{"code":"x","innererror":{"code":"ResponsibleAIPolicyViolation"}}}')
+    assert not is_filtered(400, '{"error":{"message":"unknown option","known":["content_filter","n"]}}')
+    assert not is_filtered(400, 'the words "content_filter"')

@@ -108,7 +108,26 @@ def test_changed_settings_and_rows_are_said_from_then_on(tmp_path):
     messages = {finding.check: finding.message for finding in changed.findings}
     assert "tolerance was changed after 1 look, from 0 to 0.2" in messages["changed settings"]
     assert "5 of the 80 rows of the last look have changed or vanished" in messages["changed rows"]
-    assert read_state(state).changes[0].setting == "tolerance"
+    assert [change.setting for change in read_state(state).changes] == ["tolerance", "set of rows"]
+    again = look(state, 75)
+    assert sum(finding.check == "changed settings" for finding in again.findings) == 2
+
+
+def test_family_and_seed_are_settings_too(looks):
+    _, _, state = looks
+    for change in ({"seed": 1}, {"family": "obs-only"}):
+        with pytest.raises(dc.UsageError, match="analysis exp-only, seed 0"):
+            look(state, 110, **change)
+
+
+def test_a_refused_drop_was_a_look(tmp_path):
+    """It says who may be best; settings that are changed afterwards were changed after a look."""
+    state = tmp_path / "state.json"
+    with pytest.raises(dc.UsageError, match="cat may still be the best"):
+        look(state, 80, horizon=100_000, drop=["cat"])
+    assert [past.rows for past in read_state(state).looks] == [80]
+    changed = look(state, 80, horizon=240, change_settings=True)
+    assert any(finding.check == "changed settings" for finding in changed.findings)
 
 
 def test_settings_may_be_changed_before_anything_was_seen(tmp_path):

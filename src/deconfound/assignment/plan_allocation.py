@@ -34,7 +34,7 @@ def allocation_from_plan(path: str | os.PathLike[str]) -> PlannedAllocation:
         models, answers = document["models"], document["answers"]
         assumed = document["inputs"]["source"] == "assumed"
         allocations = [_allocation(models, answer) for answer in answers]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise DataError([Problem(source, "this is no plan", FIX)]) from None
     if assumed:
         what = "the plan is from assumed numbers and names no models"
@@ -54,7 +54,7 @@ def _next_batch(document: dict[str, Any], source: str) -> PlannedAllocation:
         batch = document["next_batch"]
         propensity = {str(model): float(share) for model, share in batch["propensity"].items() if share > 0}
         return PlannedAllocation(propensity, int(batch["rows"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         fix = "Write it again with `deconfound monitor -o FILE`."
         raise DataError([Problem(source, "the next batch of this look cannot be read", fix)]) from None
 

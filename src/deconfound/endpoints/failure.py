@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -58,9 +58,11 @@ class Failure:
         return f"{self.cause}: {self.detail}" if self.detail else self.cause
 
 
-def from_status(status: int, headers: Mapping[str, str], body: str, date: float) -> Failure:
+def from_status(
+    status: int, headers: Mapping[str, str], body: str, date: float, clean: Callable[[str], str] = str
+) -> Failure:
     """The failure that a response with another status than 200 means; ``date`` is now, for dates in headers."""
-    code, detail = error_detail(body)
+    code, detail = error_detail(body, clean)
     meaning = MEANINGS.get(status, "")
     cause = f"HTTP {status}" + (f", {meaning}" if meaning else "")
     if 300 <= status < 400:
@@ -76,7 +78,12 @@ def from_status(status: int, headers: Mapping[str, str], body: str, date: float)
 
 def is_filtered(status: int, body: str) -> bool:
     """Whether a filter before the model refused the prompt, which some services report as a wrong request."""
-    return status in (400, 403, 422) and any(f'"{code}"' in body for code in FILTERED)
+    if status not in (400, 403, 422):
+        return False
+    error = _error(body)
+    inner = error.get("innererror") if isinstance(error, Mapping) else None
+    codes = [each.get(key) for each in (error, inner) if isinstance(each, Mapping) for key in ("code", "type")]
+    return any(code in FILTERED for code in codes if isinstance(code, str))
 
 
 def retry_after(headers: Mapping[str, str], date: float) -> float | None:
@@ -104,22 +111,31 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def error_detail(body: str) -> tuple[str, str]:
-    """The code and the words of an error, in the shapes of the interfaces; else the beginning of the body."""
-    code, words = "", body
+def _error(body: str) -> Any:  # noqa: ANN401  (what a server may write)
+    """The innermost ``error`` of a JSON object; None if the body is none."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
-        value = None
+        return None
     error = value if isinstance(value, Mapping) else None
     while isinstance(error, Mapping) and error.get("error"):
         error = error["error"]
+    return error
+
+
+def error_detail(body: str, clean: Callable[[str], str] = str) -> tuple[str, str]:
+    """The code and the words of an error, in the shapes of the interfaces; else the beginning of the body.
+
+    ``clean`` removes keys. It is applied here, because JSON may have escaped their characters before.
+    """
+    code, words = "", body
+    error = _error(body)
     if isinstance(error, Mapping):
         code = str(error.get("code") or error.get("type") or "")
         words = str(error.get("message") or error.get("detail") or code)
     elif isinstance(error, str):
         words = error
-    return code, cut(words)
+    return code, cut(clean(words))
 
 
 def cut(words: str) -> str:

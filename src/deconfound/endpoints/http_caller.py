@@ -134,7 +134,7 @@ class HttpCaller:
                 text = self._text(await _read_start(response, MAX_ERROR_BYTES, deadline))
                 if is_filtered(response.status, text):
                     return refused_prompt("content_filter", request.body, perf_counter() - start)
-                return from_status(response.status, response.headers, text, self._clock.date())
+                return from_status(response.status, response.headers, text, self._clock.date(), self._redaction.clean)
 
     def _reply(self, data: bytes, request: Request, seconds: float) -> Reply | Failure:
         text = self._text(data)
@@ -145,7 +145,7 @@ class HttpCaller:
         try:
             reply = parse_reply(body, request.chat.endpoint.api, request.body, seconds)
         except GarbledReplyError as error:
-            return Failure(str(error), error_detail(text)[1], "once")
+            return Failure(str(error), error_detail(text, self._redaction.clean)[1], "once")
         except RecursionError:
             return Failure("the answer is nested too deeply", retry="once")
         return reply.redacted(self._redaction)

@@ -17,7 +17,8 @@ from deconfound.judging.rubric import Criterion, Rubric
 
 MAX_CHARACTERS = 50_000  # of a reply; scores take a few hundred
 MAX_FALSE_STARTS = 300  # braces that begin no object; each may be read to the end of the reply
-THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)|\A.*</think>", re.DOTALL | re.IGNORECASE)
+THOUGHTS = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(</\1>|\Z)|\A[^{]*?</think>", re.DOTALL | re.IGNORECASE)
+"""Thoughts before the answer. Later ones may be quoted from the output, and stay: two answers then contradict."""
 TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])')
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\s*")
 SCORE_KEYS = ("score", "value", "rating")
@@ -52,11 +53,13 @@ def parse_scores(text: str, rubric: Rubric) -> tuple[float, ...]:
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     """The JSON objects in a text, from left to right; objects inside others are parts of them."""
     decoder, at, false_starts = json.JSONDecoder(object_pairs_hook=_unique), 0, 0
-    while (at := text.find("{", at)) >= 0 and false_starts < MAX_FALSE_STARTS:
+    while (at := text.find("{", at)) >= 0:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             at, false_starts = at + 1, false_starts + 1
+            if false_starts == MAX_FALSE_STARTS:
+                raise UnusableReplyError("it has too many braces that begin no JSON object") from None
             continue
         yield value
         at = end

@@ -22,6 +22,7 @@ class MonitorSettings:
     level: float = 0.95
     tolerance: float = 0.0  # how much worse than the best model the chosen one may be
     outcome_range: tuple[float, float] = (0.0, 1.0)  # what 0 and 1 are in the user's tables
+    analysis: str = ""  # family, seed and method, in words
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -56,6 +57,7 @@ class RequestedSettings:
     horizon: int | None = None
     level: float | None = None
     tolerance: float | None = None
+    analysis: str = ""
 
     def first(self, models: tuple[str, ...], outcome_range: tuple[float, float]) -> MonitorSettings:
         """The settings of a new experiment."""
@@ -79,6 +81,7 @@ class RequestedSettings:
             horizon=settings.horizon if self.horizon is None else self.horizon,
             level=settings.level if self.level is None else self.level,
             tolerance=settings.tolerance if self.tolerance is None else self.tolerance,
+            analysis=self.analysis,
         )
 
 
@@ -87,6 +90,7 @@ WRITTEN: dict[str, Callable[[MonitorSettings], str]] = {
     "horizon": lambda settings: f"{settings.horizon:,}",
     "level": lambda settings: f"{settings.level:g}",
     "tolerance": lambda settings: f"{settings.tolerance * abs(_width(settings)):.6g}",
+    "analysis": lambda settings: settings.analysis,
     "outcome range": lambda settings: "{:g} to {:g}".format(*settings.outcome_range),
 }
 """Every setting as it is shown."""

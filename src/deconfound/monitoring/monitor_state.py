@@ -58,6 +58,13 @@ class MonitorState:
         contenders = self.looks[-1].contenders if self.looks else self.settings.models
         return set(contenders) <= set(models) <= set(self.settings.models)
 
+    def with_lost_rows(self, lost: int, rows: int) -> Self:
+        """The state with a note that ``lost`` of the ``rows`` of the last look changed or vanished, if any did."""
+        if not lost:
+            return self
+        change = SettingsChange(len(self.looks), "set of rows", f"{rows:,} rows", f"{rows - lost:,} of them and others")
+        return replace(self, changes=(*self.changes, change))
+
     def with_look(self, look: PastLook, rows: Fingerprints) -> Self:
         """The state after one more look."""
         return replace(self, looks=(*self.looks, look), rows=rows)
@@ -79,6 +86,7 @@ def write_state(path: Path, state: MonitorState) -> None:
         "level": settings.level,
         "tolerance": settings.tolerance,
         "outcome_range": list(settings.outcome_range),
+        "analysis": settings.analysis,
         "changes": [
             {"looks": change.looks, "setting": change.setting, "before": change.before, "after": change.after}
             for change in state.changes
@@ -111,7 +119,7 @@ def read_state(path: str | os.PathLike[str]) -> MonitorState | None:
         raise DataError([Problem(source, what, "Use the version of deconfound that has written it.")])
     try:
         return _state(document)
-    except (KeyError, TypeError, ValueError, AttributeError, UsageError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, UsageError) as error:
         what = "an entry is missing" if isinstance(error, KeyError) else str(error).removesuffix(".")
         problem = Problem(source, f"the state is damaged: {what}", "Restore it; a new one would forget the looks.")
         raise DataError([problem]) from None
@@ -119,7 +127,10 @@ def read_state(path: str | os.PathLike[str]) -> MonitorState | None:
 
 def _state(document: dict[str, Any]) -> MonitorState:
     level, tolerance, low, high = _numbers([document["level"], document["tolerance"], *document["outcome_range"]], 4)
-    settings = MonitorSettings(_names(document["models"]), document["horizon"], level, tolerance, (low, high))
+    analysis = _text(document["analysis"])
+    settings = MonitorSettings(_names(document["models"]), document["horizon"], level, tolerance, (low, high), analysis)
+    if len(set(settings.models)) < len(settings.models):
+        raise ValueError("a model is named twice")
     if low == high or len(settings.models) < 2:
         raise ValueError("the outcome range has no width" if low == high else "there are fewer than two models")
     looks = tuple(_look(look) for look in document["looks"])
@@ -139,7 +150,8 @@ def _look(look: dict[str, Any]) -> PastLook:
     if look["reason"] not in get_args(Reason):
         raise ValueError(f"{quote(look['reason'])} is no reason to stop")
     propensity = {_text(name): value for name, value in look["propensity"].items()}
-    _numbers(propensity.values(), len(propensity))
+    if any(share < 0 for share in _numbers(propensity.values(), len(propensity))):
+        raise ValueError("a propensity is negative")
     return PastLook(
         _text(look["time"]),
         _count(look["rows"]),

@@ -59,7 +59,9 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     if unknown:
         raise UsageError(f"--drop: there is no model {quote(unknown[0])}; there are {join_names(study.models)}.")
     path, stored = Path(state), read_state(state)
-    opened = _open(study, stored, RequestedSettings(horizon, level, tolerance), change_settings=change_settings)
+    analysis = f"{family if isinstance(family, str) else family.name}, seed {seed}, method {options.method}"
+    requested = RequestedSettings(horizon, level, tolerance, analysis + ", extra contexts" * options.extra_contexts)
+    opened = _open(study, stored, requested, change_settings=change_settings)
     if stored is None or opened.changes != stored.changes:
         write_state(path, opened)
     _require_rows(study)
@@ -67,10 +69,17 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     rows = row_fingerprints(prepared.study, opened.settings.models, prepared.arrays.experiment.propensity)
     fitted, before = prepared.cross_fit(family), opened.before(rows)
     result, data = prepared.result(fitted), prepared.scored_experiment(fitted)
-    found = _look(prepared, result, data, replace(before, rows=rows), tuple(drop))
-    written = before.with_look(found.looks[-1], rows)
+    lost = lost_rows(opened.rows, rows)
+    recorded = before.with_lost_rows(lost, len(opened.rows))
+    try:
+        found = _look(prepared, result, data, replace(before, rows=rows), tuple(drop))
+    except UsageError:  # the refusal of --drop says who may be best: that was a look
+        found = _look(prepared, result, data, replace(before, rows=rows), ())
+        write_state(path, recorded.with_look(found.looks[-1], rows))
+        raise
+    written = recorded.with_look(found.looks[-1], rows)
     write_state(path, written)
-    findings = state_findings(opened.changes, lost_rows(opened.rows, rows), len(opened.rows), before.looks)
+    findings = state_findings(opened.changes, lost, len(opened.rows), before.looks)
     return replace(found, looks=written.looks, findings=(*findings, *result.findings))
 
 
@@ -131,7 +140,7 @@ def _look(
 
 
 def _dropped(drop: tuple[str, ...], models: tuple[str, ...], verdict: Verdict) -> tuple[int, ...]:
-    """Positions of the models to drop; one that may be best is refused, before anything is recorded."""
+    """Positions of the models to drop; one that may be best is refused."""
     open_models = [name for name in drop if models.index(name) in verdict.contenders]
     if open_models:
         raise UsageError(

@@ -86,7 +86,7 @@ def policy_from_document(document: object, source: str) -> RoutingPolicy:
         raise DataError([Problem(source, what, "Run `deconfound route` again with this version.")])
     try:
         return _policy(document)
-    except (ValueError, LookupError, TypeError, AttributeError, binascii.Error) as error:
+    except (ValueError, OverflowError, LookupError, TypeError, AttributeError, binascii.Error) as error:
         what = f"the policy is damaged ({error})"
         raise DataError([Problem(source, what, "Run `deconfound route` again.")]) from error
 
