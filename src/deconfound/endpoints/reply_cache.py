@@ -106,6 +106,14 @@ class ReplyCache:
                     self._database.execute("ROLLBACK")
                 raise
 
+    def remove(self, keys: Sequence[bytes]) -> None:
+        """Forget the replies of some keys, which can then be asked for again."""
+        with _explained(self.path):
+            for at in range(0, len(keys), LOOKUP_KEYS):
+                part = keys[at : at + LOOKUP_KEYS]
+                marks = ", ".join("?" * len(part))
+                self._database.execute(f"DELETE FROM replies WHERE key IN ({marks})", part)  # noqa: S608
+
     @contextmanager
     def locked(self, activity: str) -> Iterator[None]:
         """Lock out every other process that would ask for the same replies."""

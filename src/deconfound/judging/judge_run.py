@@ -131,6 +131,8 @@ def run_judges(plan: JudgePlan, cache: ReplyCache, options: RunOptions, watch: W
     keys = [calls.keys(questions) for calls in plan.calls]
     with cache.locked(ACTIVITY):
         states = plan.states(questions, cache, keys=keys)
+        if _forget_useless(states, cache):  # of a run that was killed
+            states = plan.states(questions, cache, keys=keys)
         reused = _verdicts(states)
         for _ in range(MAX_ROUNDS):
             work, expected = work_by_endpoint(plan.calls, states, questions)
@@ -138,12 +140,16 @@ def run_judges(plan: JudgePlan, cache: ReplyCache, options: RunOptions, watch: W
                 break
             outcome = outcome.plus(run_requests(work, expected, cache, options, watch))
             states = plan.states(questions, cache, outcome.failed_keys, keys)
+        _forget_useless(states, cache)
     return _finished(plan, states, outcome, reused)
 
 
 def run_from_cache(plan: JudgePlan, cache: ReplyCache | None) -> JudgeRun:
     """The same without any call: only what is stored."""
     states = plan.states(plan.questions, cache)
+    if cache is not None:
+        with cache.locked(ACTIVITY):
+            _forget_useless(states, cache)
     return _finished(plan, states, RunOutcome(), _verdicts(states))
 
 
@@ -155,6 +161,14 @@ def store_batches(plan: JudgePlan, paths: Sequence[Path], cache: ReplyCache) -> 
         keys = {pending.key for state in states for pending in state.pending}
         keys |= {key for calls in plan.calls for pair in calls.keys(questions) for key in pair}
         return store_answers(keys, [one.chat for one in plan.judges], paths, cache)
+
+
+def _forget_useless(states: Sequence[JudgeState], cache: ReplyCache) -> bool:
+    """Remove stored replies that gave no scores, so that the next run asks again; whether there were any."""
+    keys = {key for state in states for verdict in state.verdicts if verdict is not None for key in verdict.useless}
+    if keys:
+        cache.remove(sorted(keys))
+    return bool(keys)
 
 
 def _verdicts(states: Sequence[JudgeState]) -> int:
