@@ -1,7 +1,7 @@
 """Replies that were paid for, in a file of SQLite: found again after any kill, and by every later run.
 
 The file has one table, by the key of the request. It contains outputs, never contexts and never a key of an endpoint.
-One process at a time may ask for more, so that nothing is paid for twice; any number may read.
+One process at a time may ask for more, so that two do not pay for the same; any number may read.
 """
 
 from __future__ import annotations
