@@ -129,6 +129,11 @@ def test_the_column_of_ids_under_another_name_is_the_context_id():
 @pytest.mark.parametrize(
     ("columns", "unit", "message"),
     [
+        (
+            {"context_id": ["a", "b", "a"], "context": ["x", "y", "z"]},
+            None,
+            'row 3: context_id "a" has a different text',
+        ),
         ({"context_id": ["a", None], "context": ["x", "y"]}, None, "row 2: context_id has no value"),
         ({"context_id": ["a", " "], "context": ["x", "y"]}, None, "row 2: context_id is blank"),
         ({"context": ["x", "y"], "user": ["u", None]}, "user", "row 2: user has no value"),

@@ -13,6 +13,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import quote
 from deconfound.loading.canonical import CanonicalTable
 from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.context_rows import two_texts
 from deconfound.loading.kept_columns import kept_columns
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules
@@ -52,8 +53,24 @@ def load_units(source: TableLike, unit: str | None, *, columns: Mapping[str, str
     tables = read_canonical_tables({"target": source}, ReadingRules(columns=mapping), problems)
     if problems:
         raise DataError([replace(one, fix=one.fix.replace("--map unit=", "--unit ")) for one in problems])
+    _require_one_text(tables["target"])
     found = _with_unit(tables["target"], unit)
     return _with_kept_columns(found, tables["target"], source) if tables["target"].unused_columns else found
+
+
+def _require_one_text(table: CanonicalTable) -> None:
+    """Refuse an id with two texts: an evaluation and a replay of the experiment would refuse it later."""
+    if not (table.has("context_id") and table.has("context")):
+        return
+    pairs = table.arrow.select(["context_id", "context"])
+    if len(pairs.group_by(["context_id", "context"]).aggregate([])) == len(pairs["context_id"].unique()):
+        return
+    first: dict[str, tuple[int, str]] = {}
+    ids, texts = (pairs[name].to_pylist() for name in ("context_id", "context"))
+    for at, (context_id, text) in enumerate(zip(ids, texts, strict=True)):
+        earlier, known = first.setdefault(context_id, (at, text))
+        if known != text:
+            raise DataError([two_texts(context_id, table.locate(at), table.locate(earlier))])
 
 
 def _with_kept_columns(found: UnitTable, table: CanonicalTable, source: TableLike) -> UnitTable:
