@@ -69,6 +69,24 @@ def test_exact_messages_are_replayed_and_the_settings_system_prompt_wins(tmp_pat
     assert (found.plan.message_models, found.plan.text_models) == (("a", "b"), ("c",))
 
 
+def test_an_answer_at_the_end_is_left_out_of_each_row_that_has_one(tmp_path):
+    question = [{"role": "user", "content": "Where is it?"}]
+    answered = [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "On its way."}]
+    contexts = pa.table(
+        {"messages": list(map(json.dumps, [question, answered, [{"role": "user", "content": "Why?"}]]))}
+    )
+    with scripted_server() as server:
+        plan = ReplayPlan.load(
+            contexts, write_settings(tmp_path, server.url, model("a"), model("b", 'prompt = "{context}"'))
+        )
+        with ReplyCache(tmp_path / "cache") as cache:
+            run_plan(plan, cache, RunOptions(4, FakeClock()))
+    assert {one.body["messages"][-1]["role"] for one in server.requests} == {"user"}
+    assert not [one for one in server.requests if "On its way" in json.dumps(one.body)]
+    assert [row.text for row in plan.contexts.rows] == ["Where is it?", "And now?", "Why?"]
+    assert any("ends with an answer in 1 row" in one.message for one in plan.findings)
+
+
 def test_messages_that_cannot_be_sent_are_refused_before_the_first_call(tmp_path):
     image = [{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AA=="}}]}]
     with (

@@ -64,7 +64,7 @@ def load_context_rows(
     column = mapping.columns["context"]
     cells = message_cells(raw, column)
     read = read_messages(
-        raw, MessageColumns(column, mapping.columns.get("output"), may_lack_output="output" in mapping.missing)
+        raw, MessageColumns(column, mapping.columns.get("output"), may_lack_output=False, contexts_only=True)
     )
     used = {name: at for name, at in mapping.columns.items() if name != "output"}
     table = canonicalize(read, replace(mapping, columns=used), rules.scale, problems)
