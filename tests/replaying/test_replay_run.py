@@ -98,6 +98,30 @@ def test_messages_that_cannot_be_sent_are_refused_before_the_first_call(tmp_path
     assert server.requests == []
 
 
+@pytest.mark.parametrize(
+    "part", [{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "file", "file": {"file_id": "f"}}]
+)
+def test_images_that_a_prompt_would_lose_are_refused(tmp_path, part):
+    image = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}]
+    with scripted_server() as server:
+        with pytest.raises(dc.DataError, match="b cannot be asked messages with images or files by a prompt"):
+            run(server, tmp_path, model("a"), model("b", PROMPT), texts=[ASKED, image])
+        assert server.requests == []
+        assert run(server, tmp_path, model("a"), texts=[ASKED, image]).complete
+
+
+def test_tools_are_text_for_a_prompt(tmp_path):
+    call = {"id": "1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    talk = [
+        *ASKED,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "In Graz."},
+    ]
+    with scripted_server() as server:
+        assert run(server, tmp_path, model("b", PROMPT), texts=[talk]).complete
+    assert "In Graz." in server.requests[0].text
+
+
 def test_what_is_stored_is_not_asked_for_again(tmp_path):
     with scripted_server() as server:
         first = run(server, tmp_path, model("a"), draws=2)
