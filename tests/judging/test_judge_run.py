@@ -92,7 +92,9 @@ def test_a_server_that_refuses_the_form_is_asked_without_it(tmp_path, status):
         again = run(server, tmp_path, ONE, outputs=table, probe=20)
     assert found.complete
     assert again.complete
-    assert refused <= 20 + 4  # given up after twenty, and calls at once
+    assert refused == 1, "one call shows it"
+    assert found.without_form == ("a",)
+    assert (found.outcome.failed, found.outcome.failures) == (0, [])
     assert sum(map(is_structured, server.requests)) == refused, "a later run does not try again"
     assert set(server.answered.values()) <= {1, 2}  # 2: the second draw
 
@@ -104,6 +106,14 @@ def test_only_what_is_refused_is_asked_without_the_form(tmp_path):
     assert [count.failed for count in found.counts] == [2]
     assert sum(not is_structured(one) for one in server.requests) == 2
     assert found.table["judge_failures"].to_pylist()[2] == "a: HTTP 400, the request is not accepted"
+
+
+def test_a_first_request_that_is_too_long_says_nothing_about_the_form(tmp_path):
+    with scripted_server(lambda one: error(400) if "Parcel 0," in one.text else EXACT(one)) as server:
+        found = run(server, tmp_path, ONE, outputs=outputs_table(5, models=("oak",)))
+    assert found.counts[0].failures == {"HTTP 400, the request is not accepted": 1}
+    assert found.without_form == ()
+    assert sum(not is_structured(one) for one in server.requests) == 1
 
 
 def repairing(first: str, second: str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.run_meter import RunOutcome
 from deconfound.endpoints.runner import CONCURRENCY, RunOptions, Watch, no_watch, run_requests
 from deconfound.errors import UsageError
+from deconfound.judging.form_support import MAX_FIRST_CALLS, accept_refusals, first_calls
 from deconfound.judging.judge_plan import LABELS, SUMMARIZATION, JudgePlan
 from deconfound.judging.judged_table import PairScores, judged_table
 from deconfound.judging.probes import (
@@ -58,7 +59,8 @@ class JudgeRun:
 
     ``tables`` have the rows of the inputs with the scores added. ``counts`` say what each judge did, ``probes`` what
     was found about the judges, and ``outcome`` what the calls of this run did; ``reused`` is the number of verdicts
-    that needed no call, ``missing_probes`` that of the probes' verdicts without scores.
+    that needed no call, ``missing_probes`` that of the probes' verdicts without scores. Judges ``without_form`` have
+    servers that refused to enforce the form of answers.
     """
 
     plan: JudgePlan
@@ -69,6 +71,7 @@ class JudgeRun:
     outcome: RunOutcome
     reused: int
     missing_probes: int = 0
+    without_form: tuple[str, ...] = ()
 
     @property
     def table(self) -> pa.Table:
@@ -134,14 +137,17 @@ def run_judges(plan: JudgePlan, cache: ReplyCache, options: RunOptions, watch: W
         if _forget_useless(states, cache):  # of a run that was killed
             states = plan.states(questions, cache, keys=keys)
         reused = _verdicts(states)
-        for _ in range(MAX_ROUNDS):
-            work, expected = work_by_endpoint(plan.calls, states, questions)
+        for number in range(MAX_FIRST_CALLS + MAX_ROUNDS):
+            first = first_calls(plan.calls, states, keys, cache, outcome.failed_keys)
+            is_first = number < MAX_FIRST_CALLS and any(one.pending for one in first)
+            work, expected = work_by_endpoint(plan.calls, first if is_first else states, questions)
             if not work:
                 break
             outcome = outcome.plus(run_requests(work, expected, cache, options, watch))
             states = plan.states(questions, cache, outcome.failed_keys, keys)
+        without_form = accept_refusals(plan.calls, keys, cache, outcome)
         _forget_useless(states, cache)
-    return _finished(plan, states, outcome, reused)
+    return replace(_finished(plan, states, outcome, reused), without_form=without_form)
 
 
 def run_from_cache(plan: JudgePlan, cache: ReplyCache | None) -> JudgeRun:

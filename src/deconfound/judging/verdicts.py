@@ -151,7 +151,7 @@ class _Reader:
         """Whether the server refuses to enforce the form: it did in this run or in an earlier one, and never did it."""
         if self.cache is None or self.cache.known([pair.enforced for pair in keys]):
             return False
-        refused = any(self._was_refused(pair.enforced) for pair in keys)
+        refused = any(self._was_refused(pair.enforced) and pair.plain not in self.failed for pair in keys)
         return refused or bool(self.cache.known([pair.plain for pair in keys]))
 
     def read(
