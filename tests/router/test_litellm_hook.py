@@ -11,6 +11,7 @@ import pytest
 import deconfound as dc
 from deconfound.errors import UsageError
 from deconfound.router.litellm_hook import deployments_of, litellm_callback
+from deconfound.router.policy_file import write_policy
 from tests.router.policies import policies
 
 DEPLOYMENTS = [{"litellm_params": {"model": name}} for name in ("openai/ant", "azure/eu/cat", "bee ☂", "openai/ant")]
@@ -49,6 +50,39 @@ def test_models_may_have_other_names_and_an_unhealthy_one_leaves_the_others():
     callback = litellm_callback(dc.Router(policies()["context"]), names={"cat": "bee ☂", "ant": "gone"})
     assert names(callback, "chat", POEM) == ["bee ☂"]
     assert len(names(callback, "chat", [{"role": "user", "content": "a bill"}])) == 4
+
+
+@pytest.mark.usefixtures("litellm")
+def test_one_group_may_be_a_text_and_the_router_a_path(tmp_path):
+    path = tmp_path / "policy.json"
+    write_policy(policies()["context"], path)
+    callback = litellm_callback(path, groups="chat")
+    assert names(callback, "chat", POEM) == ["azure/eu/cat"]
+    assert len(names(callback, "cha", POEM)) == 4
+
+
+@pytest.mark.usefixtures("litellm")
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("context", {"names": {"cta": "openai/cat"}}, "no model .*cta"),
+        ("segments", {}, "segment_key"),
+    ],
+)
+def test_what_could_never_have_an_effect_is_refused(kind, options, message):
+    with pytest.raises(UsageError, match=message):
+        litellm_callback(dc.Router(policies()[kind]), **options)
+    with pytest.raises(UsageError, match="not dict"):
+        litellm_callback({})
+
+
+@pytest.mark.usefixtures("litellm")
+def test_a_model_without_deployment_is_logged_once(caplog):
+    callback = litellm_callback(dc.Router(policies()["context"]), names={"cat": "gone"})
+    assert len(names(callback, "chat", POEM)) == len(names(callback, "chat", POEM)) == 4
+    assert [one.getMessage().partition(",")[0] for one in caplog.records] == [
+        "The group chat has no healthy deployment of gone"
+    ]
 
 
 def test_an_odd_deployment_is_none_of_the_model():
