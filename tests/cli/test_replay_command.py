@@ -195,7 +195,7 @@ def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):
     server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
     assert replay() == 2
     err = capsys.readouterr().err
-    assert "HTTP 401, the key is not accepted" in err
+    assert err.count("HTTP 401, the key is not accepted (key: environment variable MY_KEY)") == 1
     assert "a: given up after failures in a row, " in err
     assert KEY not in err
     assert not (tmp_path / "replay.parquet").exists()
