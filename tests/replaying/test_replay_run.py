@@ -122,6 +122,18 @@ def test_tools_are_text_for_a_prompt(tmp_path):
     assert "In Graz." in server.requests[0].text
 
 
+def test_tokens_of_a_dry_run_are_those_of_the_texts(tmp_path):
+    settings = write_settings(tmp_path, "http://127.0.0.1:9/v1", model("a", 'system = "Be kind."', "top_p = 0.5"))
+    plain = ReplayPlan.load(pa.table({"context": ["x" * 392]}), settings)
+    assert plain.estimate()[0].input_tokens == 100
+    quoted = ReplayPlan.load(pa.table({"context": ['"\n' * 196]}), settings)
+    assert quoted.estimate()[0].input_tokens == 100
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 4000}}
+    talk = [{"role": "user", "content": [{"type": "text", "text": "x" * 392}, image]}]
+    shown = ReplayPlan.load(pa.table({"messages": [json.dumps(talk)]}), settings)
+    assert shown.estimate()[0].input_tokens == 100
+
+
 def test_what_is_stored_is_not_asked_for_again(tmp_path):
     with scripted_server() as server:
         first = run(server, tmp_path, model("a"), draws=2)
