@@ -104,6 +104,17 @@ def test_an_interrupt_ends_the_calls_and_what_was_answered_is_stored(tmp_path):
     assert not {"deconfound cache", "deconfound calls"} & {thread.name for thread in threading.enumerate()}
 
 
+def test_an_interrupt_waits_a_moment_for_calls_under_way_and_starts_no_others(tmp_path):
+    def watch(_):
+        raise KeyboardInterrupt
+
+    with scripted_server(lambda one: Answer(echo(one).body, delay=0.6)) as server, ReplyCache(tmp_path / "c") as cache:
+        model = chat(server.url)
+        with pytest.raises(KeyboardInterrupt):
+            run_requests({model.endpoint: requests(model, TEXTS)}, 40, cache, RunOptions(4), watch)
+        assert len(cache) == len(server.requests) == 4
+
+
 def test_it_works_inside_a_running_loop_as_of_a_notebook(tmp_path):
     async def cell():
         with scripted_server() as server:

@@ -92,7 +92,9 @@ def test_a_server_that_refuses_the_form_is_asked_without_it(tmp_path, status):
         again = run(server, tmp_path, ONE, outputs=table, probe=20)
     assert found.complete
     assert again.complete
-    assert refused <= 20 + 4  # given up after twenty, and calls at once
+    assert refused == 1, "one call shows it"
+    assert found.without_form == ("a",)
+    assert (found.outcome.failed, found.outcome.failures) == (0, [])
     assert sum(map(is_structured, server.requests)) == refused, "a later run does not try again"
     assert set(server.answered.values()) <= {1, 2}  # 2: the second draw
 
@@ -104,6 +106,14 @@ def test_only_what_is_refused_is_asked_without_the_form(tmp_path):
     assert [count.failed for count in found.counts] == [2]
     assert sum(not is_structured(one) for one in server.requests) == 2
     assert found.table["judge_failures"].to_pylist()[2] == "a: HTTP 400, the request is not accepted"
+
+
+def test_a_first_request_that_is_too_long_says_nothing_about_the_form(tmp_path):
+    with scripted_server(lambda one: error(400) if "Parcel 0," in one.text else EXACT(one)) as server:
+        found = run(server, tmp_path, ONE, outputs=outputs_table(5, models=("oak",)))
+    assert found.counts[0].failures == {"HTTP 400, the request is not accepted": 1}
+    assert found.without_form == ()
+    assert sum(not is_structured(one) for one in server.requests) == 1
 
 
 def repairing(first: str, second: str):
@@ -129,16 +139,43 @@ def test_one_repair_is_tried_and_shows_what_is_wrong(tmp_path):
 def test_what_cannot_be_repaired_is_a_failure_and_no_score(tmp_path, text):
     with scripted_server(lambda one: completion(text) if one.body["model"] == "small-1" else EXACT(one)) as server:
         found = run(server, tmp_path, ONE, TWO, outputs=outputs_table(2))
-        calls = len(server.requests)
-        again = run(server, tmp_path, ONE, TWO, outputs=outputs_table(2))
-    assert calls == len(server.requests) == 4 * 3, "neither the reply nor the repair is paid for twice"
+    assert len(server.requests) == 4 * 3, "one repair each"
     assert not found.complete
     assert found.unscored == 0
     assert found.table["judges"].to_pylist() == [1] * 4
     assert "also after a repair" in found.table["judge_failures"][0].as_py()
     alone = [EXACT.scores(one.text)["clarity"] / 5 for one in server.requests if one.body["model"] == "small-2"]
     assert sorted(found.table["label_clarity"].to_pylist()) == pytest.approx(sorted(alone))
-    assert again.table.equals(found.table)
+
+
+def refusing(_):
+    return completion(None, message={"role": "assistant", "content": None, "refusal": "I cannot."})
+
+
+@pytest.mark.parametrize("bad", [lambda _: completion("I like it."), refusing], ids=["unusable", "refusal"])
+def test_the_next_run_asks_again_for_verdicts_without_scores_only(tmp_path, bad):
+    with scripted_server(lambda one: bad(one) if "Parcel 1," in str(one.body) else EXACT(one)) as server:
+        first = run(server, tmp_path, ONE, outputs=outputs_table(3))
+        again = run(server, tmp_path, ONE, outputs=outputs_table(3))
+        server.script, calls = EXACT, len(server.requests)
+        healed = run(server, tmp_path, ONE, outputs=outputs_table(3))
+    assert (first.counts[0].failed, again.counts[0].failed) == (2, 2)
+    assert (again.reused, healed.reused) == (4, 4)
+    assert healed.complete
+    assert len(server.requests) == calls + 2
+    good = [count for body, count in server.answered.items() if "Parcel 1," not in str(body)]
+    assert set(good) == {1}, "what was usable is not asked for again"
+
+
+def test_a_useless_verdict_of_a_killed_run_is_asked_for_again(tmp_path):
+    with scripted_server(lambda _: completion("I like it.")) as server:
+        settings = write_judges(tmp_path, server.url, ONE)
+        plan = JudgePlan.load(outputs_table(1), settings)
+        with ReplyCache(tmp_path / "cache") as cache, pytest.MonkeyPatch.context() as patch:
+            patch.setattr("deconfound.judging.judge_run._forget_useless", lambda *_: False)
+            assert not run_judges(plan, cache, FAST).complete
+        server.script = EXACT
+        assert run(server, tmp_path, ONE, outputs=outputs_table(1)).complete
 
 
 def test_a_reply_that_was_cut_off_says_what_to_raise(tmp_path):

@@ -16,10 +16,14 @@ FIX = "Write one with `deconfound plan --log FILE --replay FILE --experiment PIL
 
 @dataclass(frozen=True, slots=True)
 class PlannedAllocation:
-    """Propensities by model, and the number of randomized rows that the plan's goal needs."""
+    """Propensities by model, and the number of randomized rows that the plan's goal needs.
+
+    ``stopped``: they are from a look that said that the experiment can stop.
+    """
 
     propensity: dict[str, float]
     rows: int
+    stopped: bool = False
 
 
 def allocation_from_plan(path: str | os.PathLike[str]) -> PlannedAllocation:
@@ -53,7 +57,7 @@ def _next_batch(document: dict[str, Any], source: str) -> PlannedAllocation:
     try:
         batch = document["next_batch"]
         propensity = {str(model): float(share) for model, share in batch["propensity"].items() if share > 0}
-        return PlannedAllocation(propensity, int(batch["rows"]))
+        return PlannedAllocation(propensity, int(batch["rows"]), stopped=document.get("stop") is True)
     except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
         fix = "Write it again with `deconfound monitor -o FILE`."
         raise DataError([Problem(source, "the next batch of this look cannot be read", fix)]) from None

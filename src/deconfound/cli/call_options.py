@@ -22,7 +22,7 @@ CONCURRENCY = 8  # as ``endpoints.runner.CONCURRENCY``
 CACHE_EXTENSION = ".cache.sqlite"
 
 
-def add_call_options(parser: argparse.ArgumentParser, cache: str = CACHE_EXTENSION) -> None:
+def add_call_options(parser: argparse.ArgumentParser, cache: str) -> None:
     """--cache and --concurrency; ``cache`` is the default of the first."""
     parser.add_argument("--cache", metavar="FILE", help=f"stored answers (default: beside -o, {cache})")
     parser.add_argument(
@@ -49,14 +49,14 @@ def require_one_mode(arguments: argparse.Namespace, modes: Sequence[str]) -> str
     return chosen[0] if chosen else ""
 
 
-def cache_path(arguments: argparse.Namespace, name: str = "") -> Path:
-    """Where answers are stored: as --cache says, or beside the output, by its name or by a fixed one."""
+def cache_path(arguments: argparse.Namespace, name: str) -> Path:
+    """Where answers are stored: as --cache says, or beside the output, by a name of the command."""
     if arguments.cache is not None:
         if not arguments.cache.strip():
             raise UsageError("--cache is empty; name a file, or leave it out.")
         return Path(arguments.cache)
     output = require_path(arguments.output)
-    return output.with_name(f"{name or output.stem}{CACHE_EXTENSION}")
+    return output.with_name(f"{name}{CACHE_EXTENSION}")
 
 
 @contextmanager

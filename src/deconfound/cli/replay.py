@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deconfound.cli.call_options import (
+    CACHE_EXTENSION,
     add_batch_options,
     add_call_options,
     batch_folder,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from deconfound.replaying.replay_run import ReplayRun
 
 MODES = ("init", "dry_run", "todo", "batch", "batch_results")
+CACHE_NAME = "replay"
 
 
 def add_command(commands: Commands) -> None:
@@ -70,7 +72,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=1, metavar="N", help="outputs per context and model (default 1)")
     parser.add_argument("-o", "--output", default="replay.parquet", metavar="FILE", help="default replay.parquet")
     add_overwrite_option(parser)
-    add_call_options(parser)
+    add_call_options(parser, f"{CACHE_NAME}{CACHE_EXTENSION}")
     add_column_map_option(parser)
     parser.add_argument(
         "--where",
@@ -121,7 +123,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import estimate_document, estimate_text
 
     plan = _plan(arguments)
-    with existing_cache(cache_path(arguments)) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         estimates = plan.estimate(cache)
     write_result(dump_json(estimate_document(plan, estimates)) if arguments.json else estimate_text(plan, estimates))
     return 0
@@ -132,7 +134,7 @@ def _todo(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import todo_text
 
     plan = _plan(arguments)
-    with existing_cache(cache_path(arguments)) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         missing = plan.todo(cache, arguments.replay)
     write_result(dump_json([asdict(cell) for cell in missing]) if arguments.json else todo_text(plan, missing))
     return 0
@@ -141,7 +143,7 @@ def _todo(arguments: argparse.Namespace) -> int:
 def _write_batch(arguments: argparse.Namespace) -> int:
     folder = batch_folder(arguments)
     plan = _plan(arguments)
-    with existing_cache(cache_path(arguments)) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         files = plan.batch_files(cache)
     write_batch_files(folder, files, _inputs(arguments), overwrite=arguments.overwrite)
     return 0
@@ -155,7 +157,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     path = _output_path(arguments)
     plan = _plan(arguments)
     _report_plan(plan, arguments)
-    with ReplyCache(cache_path(arguments)) as cache:
+    with ReplyCache(_cache(arguments)) as cache:
         finished = _run_plan(plan, cache, arguments)
         return _report(finished, path, arguments)
 
@@ -237,8 +239,15 @@ def _output_path(arguments: argparse.Namespace) -> Path:
     return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite or ours)
 
 
+def _cache(arguments: argparse.Namespace) -> Path:
+    """One file for all replays of a folder; one by the name of the output, as earlier versions wrote it, is used on."""
+    common = cache_path(arguments, CACHE_NAME)
+    earlier = cache_path(arguments, require_path(arguments.output).stem)
+    return earlier if not common.exists() and earlier.is_file() else common
+
+
 def _inputs(arguments: argparse.Namespace) -> Sequence[Path]:
     from deconfound.loading.table_files import find_files
 
-    others = [arguments.models, *(arguments.batch_results or ()), str(cache_path(arguments))]
+    others = [arguments.models, *(arguments.batch_results or ()), str(_cache(arguments))]
     return [*find_files(arguments.contexts), *map(Path, others)]

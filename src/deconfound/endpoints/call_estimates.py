@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from deconfound.endpoints.chat_model import ChatModel
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.request import Request
-from deconfound.endpoints.token_costs import estimate_tokens
+from deconfound.endpoints.token_costs import estimate_request_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def estimate_calls(
     chat: ChatModel, requests: Iterable[Request], outputs: int, stored: int, mean: float | None
 ) -> ModelEstimate:
     """The estimate for requests without a reply; ``mean`` is the mean number of tokens of stored replies."""
-    sizes = [estimate_tokens(request.body) for request in requests]
+    sizes = [estimate_request_tokens(request.body) for request in requests]
     each, basis = (mean, "stored replies") if mean is not None else (chat.max_tokens, "max_tokens")
     made = None if each is None else round(each * len(sizes))
     return ModelEstimate(

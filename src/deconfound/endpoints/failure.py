@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from deconfound.formatting import ELLIPSIS
 
@@ -18,6 +19,7 @@ RETRIED_STATUSES = (408, 409, 425, 429)
 NOT_RETRIED_SERVER_ERRORS = (501, 505, 511)
 REFUSING_STATUSES = (401, 402, 403, 404, 405, 407, 410, 421)
 """What answers every call alike: a wrong key, no credit, no permission, no such model or address."""
+KEY_STATUSES = (401, 403)
 EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low")
 FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
 MEANINGS = {
@@ -66,7 +68,9 @@ def from_status(
     meaning = MEANINGS.get(status, "")
     cause = f"HTTP {status}" + (f", {meaning}" if meaning else "")
     if 300 <= status < 400:
-        return Failure(f"HTTP {status}, a redirect, which is not followed", detail, refuses_all=True, status=status)
+        where = _redirect_target(headers.get("location", ""))
+        cause = f"HTTP {status}, a redirect{where}, which is not followed"
+        return Failure(cause, detail, refuses_all=True, status=status)
     if code in EXHAUSTED:
         return Failure(f"HTTP {status}, the account has no credit left", detail, refuses_all=True, status=status)
     told_not_to = headers.get("x-should-retry", "").lower() == "false"
@@ -74,6 +78,23 @@ def from_status(
     if retried and not told_not_to:
         return Failure(cause, detail, "yes", retry_after(headers, date), status=status)
     return Failure(cause, detail, refuses_all=status in REFUSING_STATUSES, status=status)
+
+
+def with_key_name(failure: Failure, key_env: str | None) -> Failure:
+    """The same failure; one about the key says where that comes from, and never what it is."""
+    if failure.status not in KEY_STATUSES:
+        return failure
+    source = "no key was sent: key_env is not set" if key_env is None else f"key: environment variable {key_env}"
+    return replace(failure, cause=f"{failure.cause} ({source})")
+
+
+def _redirect_target(location: str) -> str:
+    """The host of a redirect, without its path and query, which may have a key; nothing for one on the same host."""
+    try:
+        parts = urlsplit(location)
+    except ValueError:
+        return ""
+    return f" to {cut(f'{parts.scheme}://{parts.hostname}')}" if parts.hostname else ""
 
 
 def is_filtered(status: int, body: str) -> bool:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Protocol, Self, final
 from deconfound.endpoints.clock import Clock
 from deconfound.endpoints.deadlines import Deadline, Deadlines
 from deconfound.endpoints.endpoint import Endpoint, Timeouts
-from deconfound.endpoints.failure import Failure, cut, error_detail, from_status, is_filtered
+from deconfound.endpoints.failure import (
+    Failure,
+    cut,
+    error_detail,
+    from_status,
+    is_filtered,
+    with_key_name,
+)
 from deconfound.endpoints.redaction import Redaction
 from deconfound.endpoints.reply import GarbledReplyError, Reply, parse_reply, refused_prompt
 from deconfound.endpoints.request import Request
@@ -112,7 +119,7 @@ class HttpCaller:
         except TooLargeError:
             return Failure(f"the answer has more than {MAX_REPLY_BYTES // 1_000_000} MB", retry="once")
         except (TimeoutError, self._aiohttp.ClientError, OSError) as error:
-            return self._failed(error)
+            return self._failed(error, request.chat.endpoint)
 
     async def _send(self, request: Request) -> Reply | Failure:
         if self._session is None:
@@ -134,7 +141,10 @@ class HttpCaller:
                 text = self._text(await _read_start(response, MAX_ERROR_BYTES, deadline))
                 if is_filtered(response.status, text):
                     return refused_prompt("content_filter", request.body, perf_counter() - start)
-                return from_status(response.status, response.headers, text, self._clock.date(), self._redaction.clean)
+                failure = from_status(
+                    response.status, self._headers(response), text, self._clock.date(), self._redaction.clean
+                )
+                return with_key_name(failure, request.chat.endpoint.key_env)
 
     def _reply(self, data: bytes, request: Request, seconds: float) -> Reply | Failure:
         text = self._text(data)
@@ -150,16 +160,19 @@ class HttpCaller:
             return Failure("the answer is nested too deeply", retry="once")
         return reply.redacted(self._redaction)
 
+    def _headers(self, response: aiohttp.ClientResponse) -> dict[str, str]:
+        return {name.lower(): self._redaction.clean(value) for name, value in response.headers.items()}
+
     def _text(self, data: bytes) -> str:
         """A body without keys: they go first, so that nothing is cut in the middle of one."""
         return self._redaction.clean(data.decode("utf-8", "replace"))
 
-    def _failed(self, error: Exception) -> Failure:
+    def _failed(self, error: Exception, endpoint: Endpoint) -> Failure:
         """A failure of the connection, which may pass unless it concerns all calls."""
         client = self._aiohttp
         causes: dict[type[Exception], str] = {
-            client.ConnectionTimeoutError: "no connection in time",
-            TimeoutError: "no answer in time",
+            client.ConnectionTimeoutError: f"no connection in time (connect_timeout = {endpoint.timeouts.connect:g})",
+            TimeoutError: f"no answer in time ({error})" if "_timeout" in str(error) else "no answer in time",
             client.ClientConnectorCertificateError: "the certificate of the server is not valid",
             client.ClientConnectorDNSError: "the server's name is not known",
             client.ClientConnectorError: "no connection",

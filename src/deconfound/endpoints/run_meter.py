@@ -60,6 +60,13 @@ class ModelMeter:
         self.failed += 1
         self.skipped += 1
 
+    def forgive(self, failure: Failure) -> None:
+        """Count a failed call no longer: it had an answer in another way."""
+        calls, detail = self.causes.pop(failure.cause, (0, ""))
+        self.failed -= min(calls, 1)
+        if calls > 1:
+            self.causes[failure.cause] = (calls - 1, detail)
+
     def plus(self, other: ModelMeter) -> ModelMeter:
         """This run and a later one of the same model together; whether it is stopped is that of the later one."""
         causes = dict(self.causes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.run_meter import RunOutcome
 from deconfound.endpoints.runner import CONCURRENCY, RunOptions, Watch, no_watch, run_requests
 from deconfound.errors import UsageError
+from deconfound.judging.form_support import MAX_FIRST_CALLS, accept_refusals, first_calls
 from deconfound.judging.judge_plan import LABELS, SUMMARIZATION, JudgePlan
 from deconfound.judging.judged_table import PairScores, judged_table
 from deconfound.judging.probes import (
@@ -58,7 +59,8 @@ class JudgeRun:
 
     ``tables`` have the rows of the inputs with the scores added. ``counts`` say what each judge did, ``probes`` what
     was found about the judges, and ``outcome`` what the calls of this run did; ``reused`` is the number of verdicts
-    that needed no call, ``missing_probes`` that of the probes' verdicts without scores.
+    that needed no call, ``missing_probes`` that of the probes' verdicts without scores. Judges ``without_form`` have
+    servers that refused to enforce the form of answers.
     """
 
     plan: JudgePlan
@@ -69,6 +71,7 @@ class JudgeRun:
     outcome: RunOutcome
     reused: int
     missing_probes: int = 0
+    without_form: tuple[str, ...] = ()
 
     @property
     def table(self) -> pa.Table:
@@ -131,19 +134,28 @@ def run_judges(plan: JudgePlan, cache: ReplyCache, options: RunOptions, watch: W
     keys = [calls.keys(questions) for calls in plan.calls]
     with cache.locked(ACTIVITY):
         states = plan.states(questions, cache, keys=keys)
+        if _forget_useless(states, cache):  # of a run that was killed
+            states = plan.states(questions, cache, keys=keys)
         reused = _verdicts(states)
-        for _ in range(MAX_ROUNDS):
-            work, expected = work_by_endpoint(plan.calls, states, questions)
+        for number in range(MAX_FIRST_CALLS + MAX_ROUNDS):
+            first = first_calls(plan.calls, states, keys, cache, outcome.failed_keys)
+            is_first = number < MAX_FIRST_CALLS and any(one.pending for one in first)
+            work, expected = work_by_endpoint(plan.calls, first if is_first else states, questions)
             if not work:
                 break
             outcome = outcome.plus(run_requests(work, expected, cache, options, watch))
             states = plan.states(questions, cache, outcome.failed_keys, keys)
-    return _finished(plan, states, outcome, reused)
+        without_form = accept_refusals(plan.calls, keys, cache, outcome)
+        _forget_useless(states, cache)
+    return replace(_finished(plan, states, outcome, reused), without_form=without_form)
 
 
 def run_from_cache(plan: JudgePlan, cache: ReplyCache | None) -> JudgeRun:
     """The same without any call: only what is stored."""
     states = plan.states(plan.questions, cache)
+    if cache is not None:
+        with cache.locked(ACTIVITY):
+            _forget_useless(states, cache)
     return _finished(plan, states, RunOutcome(), _verdicts(states))
 
 
@@ -155,6 +167,14 @@ def store_batches(plan: JudgePlan, paths: Sequence[Path], cache: ReplyCache) -> 
         keys = {pending.key for state in states for pending in state.pending}
         keys |= {key for calls in plan.calls for pair in calls.keys(questions) for key in pair}
         return store_answers(keys, [one.chat for one in plan.judges], paths, cache)
+
+
+def _forget_useless(states: Sequence[JudgeState], cache: ReplyCache) -> bool:
+    """Remove stored replies that gave no scores, so that the next run asks again; whether there were any."""
+    keys = {key for state in states for verdict in state.verdicts if verdict is not None for key in verdict.useless}
+    if keys:
+        cache.remove(sorted(keys))
+    return bool(keys)
 
 
 def _verdicts(states: Sequence[JudgeState]) -> int:

@@ -29,21 +29,26 @@ QUESTIONS_AT_ONCE = 2_000  # whose replies are in memory
 
 
 class Verdict(NamedTuple):
-    """The scores of one judge, in the order of the criteria; or why there are none."""
+    """The scores of one judge, in the order of the criteria; or why there are none.
+
+    ``useless`` are the keys of stored replies without scores, for which nothing more is tried in the same run.
+    """
 
     scores: tuple[float, ...] | None
     failure: str = ""
     repaired: bool = False
+    useless: tuple[bytes, ...] = ()
 
 
 class Pending(NamedTuple):
-    """A call that is still needed; a repair has the reply that cannot be used, and why."""
+    """A call that is still needed; a repair has the reply that cannot be used, its key, and why."""
 
     question: int
     structured: bool
     key: bytes
     said: str | None = None
     problem: str = ""
+    repairs: bytes = b""
 
 
 class KeyPair(NamedTuple):
@@ -146,7 +151,7 @@ class _Reader:
         """Whether the server refuses to enforce the form: it did in this run or in an earlier one, and never did it."""
         if self.cache is None or self.cache.known([pair.enforced for pair in keys]):
             return False
-        refused = any(self._was_refused(pair.enforced) for pair in keys)
+        refused = any(self._was_refused(pair.enforced) and pair.plain not in self.failed for pair in keys)
         return refused or bool(self.cache.known([pair.plain for pair in keys]))
 
     def read(
@@ -168,7 +173,7 @@ class _Reader:
         """What the first reply says."""
         for structured, key in ((True, keys.enforced), (False, keys.plain)):
             if key in replies:
-                return self._verdict(question, replies[key], structured=structured)
+                return self._verdict(question, key, replies[key], structured=structured)
         if not plain and not self._was_refused(keys.enforced):
             return self._needed(keys.enforced, structured=True)
         return self._needed(keys.plain, structured=False)
@@ -181,15 +186,15 @@ class _Reader:
             return Verdict(None, self.failed[key].cause)
         return Pending(0, structured, key)
 
-    def _verdict(self, question: Question, reply: Reply, *, structured: bool) -> Verdict | Pending:
+    def _verdict(self, question: Question, key: bytes, reply: Reply, *, structured: bool) -> Verdict | Pending:
         if reply.status == "refusal":
-            return Verdict(None, "the judge refused to answer")
+            return Verdict(None, "the judge refused to answer", useless=(key,))
         try:
             return Verdict(parse_scores(reply.text, self.calls.rubric))
         except UnusableReplyError as error:
             problem = _problem(reply, error)
         request = self.calls.repair(self.builders[structured], question, reply.text, problem)
-        return Pending(0, structured, request.key, reply.text, problem)
+        return Pending(0, structured, request.key, reply.text, problem, key)
 
     def _after_repair(self, pending: Pending, replies: Mapping[bytes, Reply]) -> Verdict | Pending:
         if pending.key in self.failed:
@@ -200,8 +205,8 @@ class _Reader:
         try:
             return Verdict(parse_scores(replies[pending.key].text, self.calls.rubric), repaired=True)
         except UnusableReplyError as error:
-            problem = _problem(replies[pending.key], error)
-            return Verdict(None, f"the reply cannot be used, also after a repair: {problem}")
+            failure = f"the reply cannot be used, also after a repair: {_problem(replies[pending.key], error)}"
+            return Verdict(None, failure, useless=(pending.repairs, pending.key))
 
 
 def _problem(reply: Reply, error: UnusableReplyError) -> str:

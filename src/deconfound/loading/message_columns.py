@@ -28,11 +28,15 @@ JSON_STARTS = ("[", "{", '"')
 
 @dataclass(frozen=True, slots=True)
 class MessageColumns:
-    """The user's names of the columns that may have messages; ``may_lack_output``: messages may hold the outputs."""
+    """The user's names of the columns that may have messages; ``may_lack_output``: messages may hold the outputs.
+
+    ``contexts_only``: the contexts are to be answered anew, so that no answer at the end of a row belongs to them.
+    """
 
     context: str | None
     output: str | None
     may_lack_output: bool
+    contexts_only: bool = False
 
 
 def message_column(raw: RawTable) -> str | None:
@@ -49,7 +53,8 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     """The table with texts instead of messages; a column of plain texts stays as it is.
 
     The context is what a model answered to. An answer at the end of the messages is the output if there is no column
-    of outputs. It is no part of the context if it is the output, or if the table has no outputs and most rows end so.
+    of outputs. It is no part of the context if it is the output, or if the table has no outputs and most rows end so
+    (any row, for ``contexts_only``).
     """
     conversations = None if columns.context is None else _conversations(raw, columns.context)
     if columns.output is not None:
@@ -63,6 +68,8 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     if columns.output is not None:
         spoken, answers = answers, _only_outputs(answers, raw, columns.output)
         raw = _note_other_answers(raw, columns.context, spoken, answers)
+    elif columns.contexts_only:
+        raw = _note_answers(raw, columns.context, len(answers) - answers.count(None))
     elif not mostly_answered:
         answers = [None] * len(answers)
     elif columns.may_lack_output:
@@ -77,6 +84,13 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     raw = _note_python(raw, columns.context)
     raw = _with_texts(raw, columns.context, texts)
     return _note(raw, f"{raw.source}: {columns.context} has messages, which are read as text, each after its role.")
+
+
+def _note_answers(raw: RawTable, name: str, count: int) -> RawTable:
+    if not count:
+        return raw
+    message = f"{raw.source}: {name} ends with an answer in {pluralize(count, 'row')}; these answers are left out."
+    return replace(raw, findings=(*raw.findings, Finding("answers left out", "pass", Notice(message))))
 
 
 def _only_outputs(answers: Sequence[str | None], raw: RawTable, output: str) -> list[str | None]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from deconfound.endpoints.batch_storing import BatchReport
 from deconfound.endpoints.call_estimates import ModelEstimate
-from deconfound.endpoints.run_meter import RunOutcome
+from deconfound.endpoints.failure import Failure
+from deconfound.endpoints.run_meter import ModelMeter, RunOutcome
 from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, pluralize, text_table
 
@@ -17,12 +18,9 @@ MAX_LISTED_CAUSES = 20
 
 def call_messages(outcome: RunOutcome) -> list[str]:
     """Models that were given up, and failed calls by model and cause."""
-    lines = [
-        f"{escape_name(name)}: given up after failures in a row, {pluralize(outcome.models[name].skipped, 'call')} "
-        f"not made. {escape_line(str(failure))}"
-        for name, failure in outcome.stopped.items()
-    ]
-    failures = outcome.failures
+    stopped = outcome.stopped
+    lines = [_given_up(outcome.models[name], failure) for name, failure in stopped.items()]
+    failures = [one for one in outcome.failures if one.model not in stopped or one.cause != stopped[one.model].cause]
     for one in failures[:MAX_LISTED_CAUSES]:
         detail = f" (first: {escape_line(one.detail)})" if one.detail else ""
         lines.append(
@@ -31,6 +29,13 @@ def call_messages(outcome: RunOutcome) -> list[str]:
     if len(failures) > MAX_LISTED_CAUSES:
         lines.append(f"{len(failures) - MAX_LISTED_CAUSES:,} more causes.")
     return lines
+
+
+def _given_up(meter: ModelMeter, failure: Failure) -> str:
+    calls, _ = meter.causes.get(failure.cause, (0, ""))
+    name, skipped = escape_name(meter.chat.name), pluralize(meter.skipped, "call")
+    cause = f"{pluralize(calls, 'failed call')}: {escape_line(str(failure))}"
+    return f"{name}: given up after failures in a row, {skipped} not made. {cause}"
 
 
 def outcome_document(outcome: RunOutcome) -> dict[str, Any]:

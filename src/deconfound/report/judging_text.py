@@ -14,7 +14,6 @@ from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import join_names, pluralize, text_table
 from deconfound.judging.judge_plan import JudgePlan
 from deconfound.judging.judge_run import JudgeRun
-from deconfound.judging.verdicts import FORMAT_REFUSED
 from deconfound.report.calls_text import call_messages, calls_text, cost_text, outcome_document, total_estimate
 from deconfound.report.probing_text import probe_document, probe_text
 
@@ -44,7 +43,7 @@ def judging_messages(run: JudgeRun) -> list[str]:
     failed = {one.judge for one in run.counts if one.failed}
     unfinished = {name: meter for name, meter in run.outcome.models.items() if name in failed}
     lines = call_messages(RunOutcome(unfinished, run.outcome.expected))
-    lines += [_refused_form(name) for name in dict.fromkeys(_refusing(run)) if name not in failed]
+    lines += map(_refused_form, run.without_form)
     for one in run.counts:
         listed = sorted(one.failures.items(), key=lambda item: (-item[1], item[0]))
         for cause, count in listed[:MAX_LISTED_FAILURES]:
@@ -72,12 +71,6 @@ def _constant_criteria(run: JudgeRun) -> list[tuple[str, int]]:
 
 def _constant_line(criterion: str, outputs: int) -> str:
     return f"{criterion}: all {outputs:,} outputs have the same score, so it says nothing about any model."
-
-
-def _refusing(run: JudgeRun) -> list[str]:
-    """Judges whose servers did not accept some requests."""
-    causes = tuple(f"HTTP {status}" for status in FORMAT_REFUSED)
-    return [one.model for one in run.outcome.failures if one.cause.startswith(causes)]
 
 
 def _refused_form(judge: str) -> str:
@@ -116,6 +109,7 @@ def judging_document(run: JudgeRun, paths: Sequence[str]) -> dict[str, Any]:
         "mean_labels": dict(zip(run.plan.rubric.names, _means(run), strict=True)),
         "reused": run.reused,
         "missing_probes": run.missing_probes,
+        "without_form": list(run.without_form),
         "asked": outcome_document(run.outcome),
         "messages": judging_messages(run),
         **({"probes": probe_document(run)} if run.plan.sample else {}),
