@@ -57,15 +57,6 @@ def test_one_cache_serves_all_outputs_of_a_folder(server, tmp_path, capsys):
     assert [path.name for path in tmp_path.glob("*.sqlite")] == ["replay.cache.sqlite"]
 
 
-def test_a_cache_by_the_name_of_the_output_is_used_on(server, tmp_path):
-    prepare(server, tmp_path)
-    assert replay("--cache", "mine.cache.sqlite") == 0
-    calls = len(server.requests)
-    assert replay("-o", "mine.parquet") == 0
-    assert len(server.requests) == calls
-    assert not (tmp_path / "replay.cache.sqlite").exists()
-
-
 def test_a_run_writes_a_replay_and_says_what_is_in_it(server, tmp_path, capsys):
     prepare(server, tmp_path)
     assert replay("--draws", "2") == 0

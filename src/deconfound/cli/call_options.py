@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deconfound.cli.output_path import check_files, check_output_folder, require_path, writing
+from deconfound.cli.call_progress import DELAY, CallProgress
+from deconfound.cli.options import report_written
+from deconfound.cli.output_path import check_files, check_output_file, check_output_folder, require_path, writing
+from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import pluralize
+from deconfound.formatting import pluralize, shell_argument
 
 if TYPE_CHECKING:
     from deconfound.endpoints.batch_writing import BatchFile
@@ -69,6 +72,32 @@ def existing_cache(path: Path) -> Iterator[ReplyCache | None]:
         return
     with ReplyCache(path) as cache:
         yield cache
+
+
+def write_settings_file(path: str, template: str, next_command: str, *, overwrite: bool) -> None:
+    """Write a commented settings file, and the command that uses it."""
+    from deconfound.atomic import write_text
+
+    place = check_output_file(path, [], overwrite=overwrite)
+    with writing(place, overwrite=overwrite):
+        write_text(place, template)
+    report_written(place)
+    write_message(f"Next: edit it, then {next_command} {shell_argument(readable_path(place))} --dry-run\n")
+
+
+@contextmanager
+def calls_under_way(cache: ReplyCache, activity: str, noun: str, *, quiet: bool) -> Iterator[CallProgress]:
+    """Progress of calls; an interrupt says what is stored."""
+    progress = CallProgress(ProgressLine(quiet, delay=DELAY), activity, noun)
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        progress.clear()
+        place = readable_path(cache.path)
+        write_message(f"{progress.done:,} answers of this run are stored in {place}. The same command continues.\n")
+        raise
+    finally:
+        progress.clear()
 
 
 def batch_folder(arguments: argparse.Namespace) -> Path:

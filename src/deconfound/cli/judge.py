@@ -14,11 +14,12 @@ from deconfound.cli.call_options import (
     add_call_options,
     batch_folder,
     cache_path,
+    calls_under_way,
     existing_cache,
     require_one_mode,
     write_batch_files,
+    write_settings_file,
 )
-from deconfound.cli.call_progress import DELAY, CallProgress
 from deconfound.cli.options import (
     EXIT_CODES,
     Commands,
@@ -35,11 +36,9 @@ from deconfound.cli.output_path import (
     check_output_folder,
     writing,
 )
-from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import shell_argument
 
 if TYPE_CHECKING:
     from deconfound.endpoints.reply_cache import ReplyCache
@@ -137,15 +136,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from deconfound.atomic import write_text
     from deconfound.judging.judge_settings import TEMPLATE
 
-    path = check_output_file(arguments.judges or "judges.toml", [], overwrite=arguments.overwrite)
-    with writing(path, overwrite=arguments.overwrite):
-        write_text(path, TEMPLATE)
-    report_written(path)
-    place = shell_argument(readable_path(path))
-    write_message(f"Next: edit it, then deconfound judge --outputs FILE --judges {place} --dry-run\n")
+    next_command = "deconfound judge --outputs FILE --judges"
+    write_settings_file(arguments.judges or "judges.toml", TEMPLATE, next_command, overwrite=arguments.overwrite)
     return 0
 
 
@@ -192,16 +186,8 @@ def _run_plan(plan: JudgePlan, cache: ReplyCache, arguments: argparse.Namespace)
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    progress = CallProgress(ProgressLine(arguments.quiet, delay=DELAY), "asking the judges", "answers")
-    try:
+    with calls_under_way(cache, "asking the judges", "answers", quiet=arguments.quiet) as progress:
         return run_judges(plan, cache, RunOptions(arguments.concurrency), progress)
-    except KeyboardInterrupt:
-        progress.clear()
-        place = readable_path(cache.path)
-        write_message(f"What was answered is stored in {place}. The same command continues.\n")
-        raise
-    finally:
-        progress.clear()
 
 
 def _report(finished: JudgeRun, paths: Sequence[Path], arguments: argparse.Namespace) -> int:

@@ -14,11 +14,12 @@ from deconfound.cli.call_options import (
     add_call_options,
     batch_folder,
     cache_path,
+    calls_under_way,
     existing_cache,
     require_one_mode,
     write_batch_files,
+    write_settings_file,
 )
-from deconfound.cli.call_progress import DELAY, CallProgress
 from deconfound.cli.options import (
     EXIT_CODES,
     Commands,
@@ -33,11 +34,9 @@ from deconfound.cli.output_path import (
     require_path,
     writing,
 )
-from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import shell_argument
 
 if TYPE_CHECKING:
     from deconfound.endpoints.reply_cache import ReplyCache
@@ -106,15 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from deconfound.atomic import write_text
     from deconfound.replaying.models_template import TEMPLATE
 
-    path = check_output_file(arguments.models or "models.toml", [], overwrite=arguments.overwrite)
-    with writing(path, overwrite=arguments.overwrite):
-        write_text(path, TEMPLATE)
-    report_written(path)
-    place = shell_argument(readable_path(path))
-    write_message(f"Next: edit it, then deconfound replay --contexts FILE --models {place} --dry-run\n")
+    next_command = "deconfound replay --contexts FILE --models"
+    write_settings_file(arguments.models or "models.toml", TEMPLATE, next_command, overwrite=arguments.overwrite)
     return 0
 
 
@@ -171,16 +165,8 @@ def _run_plan(plan: ReplayPlan, cache: ReplyCache, arguments: argparse.Namespace
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    progress = CallProgress(ProgressLine(arguments.quiet, delay=DELAY), "asking the models", "outputs")
-    try:
+    with calls_under_way(cache, "asking the models", "outputs", quiet=arguments.quiet) as progress:
         return run_plan(plan, cache, RunOptions(arguments.concurrency), progress)
-    except KeyboardInterrupt:
-        progress.clear()
-        place = readable_path(cache.path)
-        write_message(f"{progress.done:,} answers of this run are stored in {place}. The same command continues.\n")
-        raise
-    finally:
-        progress.clear()
 
 
 def _report(finished: ReplayRun, path: Path, arguments: argparse.Namespace) -> int:
@@ -240,10 +226,8 @@ def _output_path(arguments: argparse.Namespace) -> Path:
 
 
 def _cache(arguments: argparse.Namespace) -> Path:
-    """One file for all replays of a folder; one by the name of the output, as earlier versions wrote it, is used on."""
-    common = cache_path(arguments, CACHE_NAME)
-    earlier = cache_path(arguments, require_path(arguments.output).stem)
-    return earlier if not common.exists() and earlier.is_file() else common
+    """One file for all replays of a folder."""
+    return cache_path(arguments, CACHE_NAME)
 
 
 def _inputs(arguments: argparse.Namespace) -> Sequence[Path]:
