@@ -71,6 +71,8 @@ def changed(**changes: object) -> str:
         (changed(share="gone"), "share is missing"),
         (changed(share=True), "share is missing"),
         (changed(share=7), "share"),
+        (changed(share=10**400), "share is not between 0 and 1"),
+        (changed(propensity={"a": 10**400, "b": 0.6}), "at least"),
         (changed(unit=""), "unit"),
         (changed(unit=3), "unit is missing"),
         (changed(experiment=" "), "name"),

@@ -73,4 +73,4 @@ def test_a_failed_check_names_copies_as_a_likely_cause():
     assert finding.verdict == "fail"
     assert f"Equal draws in the replay: {len(replay) - 1:,} rows" in finding.message
     assert "likely cause" in finding.message
-    assert finding.remedy.startswith("Remove copies first.")
+    assert finding.remedy.startswith("Remove equal draws first if they are copies.")

@@ -12,6 +12,7 @@ import pytest
 
 from deconfound.cli import main
 from deconfound.endpoints import reply_cache
+from deconfound.endpoints.endpoint import Endpoint
 from deconfound.loading import load_replay
 from tests.support.replay_files import KEY, model, write_contexts, write_settings
 from tests.support.scripted_server import Answer, completion, echo, error, scripted_server
@@ -179,6 +180,13 @@ def test_failures_are_listed_by_model_and_cause_with_exit_code_4(server, tmp_pat
     assert "b: 6 failed calls: HTTP 400, the request is not accepted (first: ctx\\x1b[31m too long)" in err
     assert "Outputs are missing (b 6). They have no row." in err
     assert load_replay("replay.parquet").unique_values("model") == {"a", "lead1"}
+
+
+def test_a_key_without_encryption_is_named(server, tmp_path, capsys, monkeypatch):
+    prepare(server, tmp_path)
+    monkeypatch.setattr(Endpoint, "sends_key_readable", property(lambda _: True))
+    assert replay() == 0
+    assert capsys.readouterr().err.count("gets its key without encryption (http)") == 1
 
 
 def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):

@@ -80,6 +80,25 @@ def forged(path):
     database.close()
 
 
+def timeless(path):
+    fill(path, 1)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE replies SET seconds = 9e999")
+    database.close()
+
+
+def computed(path):
+    """A view in place of the table: reading it would never end."""
+    fill(path, 1)
+    with sqlite3.connect(path) as database:
+        names = [name for _, name, *_ in database.execute("PRAGMA table_info(replies)")]
+        database.execute("DROP TABLE replies")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i FROM n) SELECT"
+        columns = ", ".join(f"i AS {name}" for name in names)
+        database.execute(f"CREATE VIEW replies AS {endless} {columns} FROM n")
+    database.close()
+
+
 def damaged(path):
     fill(path, 2_000)
     data = bytearray(path.read_bytes())
@@ -101,6 +120,8 @@ def cut(path):
         (foreign, "is a database of another program"),
         (newer, "has version 99"),
         (forged, "has a row that deconfound did not write"),
+        (timeless, "has a row that deconfound did not write"),
+        (computed, "has other tables than deconfound writes"),
         (damaged, "is damaged"),
         (cut, "is damaged"),
         (lambda path: path.mkdir(), "is not an ordinary file"),

@@ -133,6 +133,8 @@ def test_addresses_that_cannot_be_called_are_refused_without_repeating_them(tmp_
         ("", f'system = "use {KEY}"'),
         ("", f'parameters = {{ user = "{KEY}" }}'),
         ("", f'parameters = {{ api_key = "{KEY[3:]}" }}'),
+        ("", f'parameters = {{ extra_headers = {{ Authorization = "{KEY[3:]}" }} }}'),
+        ("", f'parameters = {{ tools = [{{ server = {{ auth_token = "{KEY[3:]}" }} }}] }}'),
         (f"key_env = {KEY}", ""),  # no TOML at all
     ],
 )
@@ -213,3 +215,27 @@ def test_keys_come_from_the_environment_in_the_header_of_the_interface(monkeypat
 
 def test_the_query_of_an_address_stays_at_its_end():
     assert Endpoint("a", "https://h/o/d?api-version=1").call_url == "https://h/o/d/chat/completions?api-version=1"
+
+
+def test_a_schema_may_have_a_property_with_the_name_of_a_key(tmp_path):
+    """Only texts can be keys; a property of a schema is a table."""
+    schema = 'parameters = { response_format = { properties = { token = { type = "string" } } } }'
+    (found,) = read_models(write_settings(tmp_path, URL, model("a", schema))).asked
+    assert "response_format" in found.chat.parameters
+
+
+@pytest.mark.parametrize(
+    ("url", "is_readable"),
+    [
+        ("http://models.example/v1", True),
+        ("http://10.0.0.7:4000/v1", True),
+        ("https://models.example/v1", False),
+        ("http://127.0.0.1:8080/v1", False),
+        ("http://[::1]:8080/v1", False),
+        ("http://localhost:8080/v1", False),
+    ],
+)
+def test_a_key_that_others_on_the_way_can_read_is_known(monkeypatch, url, is_readable):
+    monkeypatch.setenv("MY_KEY", "sk-something")
+    assert Endpoint("a", url, key_env="MY_KEY").sends_key_readable == is_readable
+    assert not Endpoint("a", url).sends_key_readable

@@ -16,6 +16,7 @@ import deconfound as dc
 from deconfound.errors import DataError, UsageError
 from deconfound.features.hashing import hash_texts
 from deconfound.features.text_arrays import read_texts
+from deconfound.router.model_router import MAX_MESSAGES
 from deconfound.router.policy_file import policy_document, policy_from_document, policy_json, read_policy, write_policy
 from deconfound.words.phrase_hashing import hash_words
 from deconfound.words.word_splitting import tokenize
@@ -68,6 +69,12 @@ def test_ten_megabytes_are_read_in_time():
     assert time.process_time() - start < 10
 
 
+def test_of_a_long_chat_the_first_messages_are_read():
+    router, message = dc.Router(policies()["context"]), {"role": "user", "content": "x"}
+    poem = {"role": "user", "content": "poem"}
+    assert router.scores([message] * MAX_MESSAGES + [poem] * 90_000) == router.scores([message] * MAX_MESSAGES)
+
+
 @given(st.text())
 def test_one_text_is_hashed_as_a_table_of_texts_is(text):
     text = text.encode("utf-8", "replace").decode()
@@ -93,6 +100,7 @@ DAMAGE = {
     "rule": ({"prompt": {}}, "damaged"),
     "evidence": ({"evidence": {}}, "damaged"),
     "evidence none": ({"evidence": None}, "damaged"),
+    "rows": ({"evidence": policy_document(policies()["context"])["evidence"] | {"experiment_rows": "-5"}}, "no count"),
 }
 
 

@@ -135,7 +135,9 @@ def _number(document: dict[str, Any], name: str) -> float:
     value = document.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"{name} is missing or no number.")
-    return value
+    if abs(value) > 1:  # also a whole number that no float can hold
+        raise UsageError(f"{name} is not between 0 and 1.")
+    return float(value)
 
 
 def _propensity(document: dict[str, Any]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +14,12 @@ from deconfound.cli.output_path import check_files, check_output_file, check_out
 from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import UsageError
-from deconfound.escaping import escape_line, readable_path
+from deconfound.escaping import escape_line, escape_name, readable_path
 from deconfound.formatting import pluralize, shell_argument
 
 if TYPE_CHECKING:
     from deconfound.endpoints.batch_writing import BatchFile
+    from deconfound.endpoints.endpoint import Endpoint
     from deconfound.endpoints.reply_cache import ReplyCache
 
 CONCURRENCY = 8  # as ``endpoints.runner.CONCURRENCY``
@@ -86,8 +87,13 @@ def write_settings_file(path: str, template: str, next_command: str, *, overwrit
 
 
 @contextmanager
-def calls_under_way(cache: ReplyCache, activity: str, noun: str, *, quiet: bool) -> Iterator[CallProgress]:
-    """Progress of calls; an interrupt says what is stored."""
+def calls_under_way(
+    cache: ReplyCache, endpoints: Iterable[Endpoint], activity: str, noun: str, *, quiet: bool
+) -> Iterator[CallProgress]:
+    """Progress of calls; a key that anyone on the way can read is named, and an interrupt says what is stored."""
+    for endpoint in sorted({one.name for one in endpoints if one.sends_key_readable}):
+        text = f"Warning: endpoint {escape_name(endpoint)} gets its key without encryption (http). Use https if it can."
+        write_message(f"{escape_line(text)}\n")
     progress = CallProgress(ProgressLine(quiet, delay=DELAY), activity, noun)
     try:
         yield progress

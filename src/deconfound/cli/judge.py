@@ -186,7 +186,9 @@ def _run_plan(plan: JudgePlan, cache: ReplyCache, arguments: argparse.Namespace)
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    with calls_under_way(cache, "asking the judges", "answers", quiet=arguments.quiet) as progress:
+    with calls_under_way(
+        cache, (judge.chat.endpoint for judge in plan.judges), "asking the judges", "answers", quiet=arguments.quiet
+    ) as progress:
         return run_judges(plan, cache, RunOptions(arguments.concurrency), progress)
 
 

@@ -165,7 +165,13 @@ def _run_plan(plan: ReplayPlan, cache: ReplyCache, arguments: argparse.Namespace
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    with calls_under_way(cache, "asking the models", "outputs", quiet=arguments.quiet) as progress:
+    with calls_under_way(
+        cache,
+        (model.chat.endpoint for model in plan.models.asked),
+        "asking the models",
+        "outputs",
+        quiet=arguments.quiet,
+    ) as progress:
         return run_plan(plan, cache, RunOptions(arguments.concurrency), progress)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from deconfound.endpoints.endpoint import Endpoint
 from deconfound.endpoints.token_costs import Price
-from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader, hint
+from deconfound.endpoints.toml_tables import NO_KEYS, TableReader, hint, secret_name
 from deconfound.escaping import escape_name
 from deconfound.formatting import quote
 
@@ -79,8 +79,9 @@ def _read_parameters(reader: TableReader) -> dict[str, Any]:
     }
     found = {name: value for name, value in named.items() if value is not None}
     for name, value in (reader.subtable("parameters") or {}).items():
-        if SECRET_NAMES.fullmatch(name):
-            reader.problem(f"the parameter {escape_name(name)} would be a key in a file", NO_KEYS)
+        secret = secret_name(name, value)
+        if secret is not None:
+            reader.problem(f"the parameter {secret} would be a key in a file", NO_KEYS)
         elif name in RESERVED or name in named:
             reason = RESERVED.get(name, "It is a setting of its own.")
             reader.problem(f"the parameter {name} cannot stand in parameters", reason)

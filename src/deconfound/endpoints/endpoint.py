@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -70,6 +71,12 @@ class Endpoint:
         value = os.environ.get(self.key_env, "") if self.key_env is not None else ""
         return value.strip() or None
 
+    @property
+    def sends_key_readable(self) -> bool:
+        """Whether the key leaves this machine without encryption."""
+        parts = urlsplit(self.url)
+        return self.key() is not None and parts.scheme == "http" and not _is_this_machine(parts.hostname or "")
+
     def key_headers(self) -> dict[str, str]:
         """The header that carries the key; only for what is sent, never for what is stored."""
         key = self.key()
@@ -77,6 +84,15 @@ class Endpoint:
             return {}
         name = self.key_header or KEY_HEADERS[self.api]
         return {name: f"Bearer {key}" if name.lower() == "authorization" else key}
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def key_problem(endpoint: Endpoint) -> Problem | None:

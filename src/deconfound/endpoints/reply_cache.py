@@ -6,6 +6,7 @@ One process at a time may ask for more, so that two do not pay for the same; any
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -134,7 +135,8 @@ class ReplyCache:
 
     def _reply(self, row: tuple[Any, ...]) -> Reply:
         text, status, reason, served, given, made, estimated, seconds = row
-        if tuple(map(type, row)) != ROW_TYPES or status not in STATUSES or min(given, made) < 0:
+        known = tuple(map(type, row)) == ROW_TYPES and status in STATUSES
+        if not known or min(given, made) < 0 or not 0 <= seconds < math.inf:
             raise _unusable(self.path, "has a row that deconfound did not write")
         return Reply(text, status, reason, served, given, made, estimated == 1, seconds)
 
@@ -142,14 +144,15 @@ class ReplyCache:
         """Make a new file a cache, and refuse a file of another program or version."""
         database = self._database
         database.execute("PRAGMA synchronous = FULL")  # a reply that was paid for survives a power failure, too
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
-        if not tables and self._pragma("application_id") in (0, APPLICATION_ID):
+        if not self._definitions() and self._pragma("application_id") in (0, APPLICATION_ID):
             self._create()
         if self._pragma("application_id") != APPLICATION_ID:
             raise _unusable(self.path, "is a database of another program")
         version = self._pragma("user_version")
         if version != SCHEMA_VERSION:
             raise _unusable(self.path, f"has version {version}, and this version of deconfound reads {SCHEMA_VERSION}")
+        if self._definitions() != [CREATE]:  # a view or a trigger would be a program inside the file
+            raise _unusable(self.path, "has other tables than deconfound writes")
 
     def _create(self) -> None:
         """In one step, so that a kill leaves an empty file or a cache, and two processes make one table."""
@@ -157,7 +160,7 @@ class ReplyCache:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("BEGIN IMMEDIATE")
         try:
-            if not database.execute("SELECT name FROM sqlite_master").fetchall():
+            if not self._definitions():
                 database.execute(CREATE)
                 database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -166,6 +169,11 @@ class ReplyCache:
             with suppress(sqlite3.Error):
                 database.execute("ROLLBACK")
             raise
+
+    def _definitions(self) -> list[str]:
+        """The statements that made what the file contains."""
+        rows = self._database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return [statement for (statement,) in rows]
 
     def _pragma(self, name: str) -> int:
         value: int = self._database.execute(f"PRAGMA {name}").fetchone()[0]

@@ -90,6 +90,14 @@ def key_problems(content: Mapping[str, Any], source: str, keys: Iterable[str | N
     ]
 
 
+def secret_name(name: str, value: object) -> str | None:
+    """Where a parameter, or a text inside it, has the name of a key; None where nothing has."""
+    if SECRET_NAMES.fullmatch(name):
+        return escape_name(name)
+    inside = (place for place, _ in _texts(value, escape_name(name), MAX_DEPTH) if place != escape_name(name))
+    return next((place for place in inside if SECRET_NAMES.fullmatch(place.rpartition(".")[2])), None)
+
+
 def _texts(value: object, place: str, depth: int) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield place, value

@@ -25,7 +25,7 @@ SHIFT_CONSEQUENCE = {
     ),
     "replay": (
         "Values for the experiment's contexts remain valid.",
-        "Leave out --extra-contexts: with it, values describe a mixture of both populations.",
+        "Nothing to do without --extra-contexts; with it, values describe a mixture of both populations.",
     ),
 }
 

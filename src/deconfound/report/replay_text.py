@@ -22,7 +22,9 @@ def _output_difference(details: replay.OutputDifference, finding: Finding) -> tu
     models = join_noted_names((model, f" (AUC {auc:.2f})") for model, auc in named)
     alone = f" Models that differ on their own: {models}." if models else ""
     copies = _copies_text(details)
-    remove = "Remove copies first. " if copies else ""
+    remove = "Remove copies first. " if details.repeated_rows else ""
+    if details.repeated_draws and not details.repeated_rows:
+        remove = "Remove equal draws first if they are copies. "
     observation = f"{copies}Replayed outputs differ from the {details.other_source}'s ({test}).{alone}"
     if details.other_source == "experiment":
         return (

@@ -16,6 +16,10 @@ Prompt: TypeAlias = str | Sequence[Mapping[str, Any]]
 """A text, or the messages of a chat, which are read as `deconfound` reads them in tables."""
 
 
+MAX_MESSAGES = 10_000
+"""Messages of a chat that are read, from the first on: a request must not wait for its router."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Router:
     """A policy in use; the same prompt always gets the same model."""
@@ -47,4 +51,4 @@ def _text(context: Prompt) -> str:
         return context
     if not isinstance(context, Sequence) or isinstance(context, bytes):
         raise UsageError(f"A context is a text or a list of messages, not {type(context).__name__}.")
-    return conversation_text(messages_from(context))
+    return conversation_text(messages_from(context[:MAX_MESSAGES]))

@@ -141,7 +141,9 @@ def _evidence(document: Mapping[str, Any]) -> PolicyEvidence:
     if document["considered"] not in get_args(Kind) or not isinstance(document["pays"], bool):
         raise ValueError("its evidence is incomplete")
     gain, low, high, level = (_number_or_nan(document[name]) for name in ("gain", "gain_low", "gain_high", "level"))
-    rows = int(document["experiment_rows"])
+    rows = document["experiment_rows"]
+    if type(rows) is not int or rows < 0:
+        raise ValueError("experiment_rows is no count")
     over = _text(document["over"], "over")
     return PolicyEvidence(document["considered"], document["pays"], gain, low, high, level, over, rows)
 
