@@ -215,8 +215,22 @@ def test_contexts_without_every_model_and_cells_without_every_draw_are_counted()
 
     finding = findings(make_study(replay=change))["replay draws"]
     assert finding.verdict == "warn"
-    assert finding.details == ReplayDraws(91, 1, 271, 6, 2)
+    assert finding.details == ReplayDraws(91, 1, 271, 6, 2, 2)
     assert finding.statistic == pytest.approx((1 * 3 + 6) / 273)
+
+
+def test_a_baseline_with_one_draw_is_complete():
+    """What always writes the same is drawn once where others are drawn twice."""
+
+    def change(rows):
+        for row in rows:
+            row["draw"] = 0
+        rows += [dict(row, draw=1) for row in rows if row["model"] != "cat"]
+
+    finding = findings(make_study(replay=change))["replay draws"]
+    assert finding.verdict == "pass"
+    assert finding.details == ReplayDraws(90, 0, 270, 0, 2, 1)
+    assert "1 to 2 draws each" in finding.message
 
 
 def test_a_context_that_was_replayed_more_often_leaves_the_others_complete():

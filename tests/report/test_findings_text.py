@@ -72,7 +72,7 @@ def output_findings():
     experiment = replay.OutputDifference("experiment", 0.58, 240, ("bee", "cat"), (0.81, 0.66), 0)
     log = replay.OutputDifference("log", 0.63, 1, (), (), 0, 12)
     support = replay.OutsideSupport(0.31, ("cat",), (0.31,), ("dog",), 8)
-    draws = replay.ReplayDraws(91, 1, 271, 6, 2)
+    draws = replay.ReplayDraws(91, 1, 271, 6, 2, 2)
     for verdict, p in (("pass", P), ("warn", TINY_P)):
         yield with_p_values("replay fidelity", verdict, experiment, "A2", 0.58, p)
         yield with_p_values("replay support", verdict, support, "A2", 0.31, p)

@@ -80,13 +80,18 @@ class SupportUntested:
 
 @dataclass(frozen=True, slots=True)
 class ReplayDraws:
-    """Which contexts lack a model, and which cells have fewer draws than the others."""
+    """Which contexts lack a model, and which cells have fewer draws than their model's others.
+
+    A baseline that always writes the same needs one draw, so the usual number is that of each model: a median over its
+    cells, from ``least_draws`` to ``draws``.
+    """
 
     contexts: int
     incomplete_contexts: int
     cells: int
     short_cells: int
-    draws: int  # median over cells
+    draws: int
+    least_draws: int
 
 
 # --- the checks ---
@@ -140,16 +145,19 @@ def check_support(arrays: StudyArrays, seed: int, level: float) -> Finding | Pen
 
 
 def check_draws(arrays: StudyArrays) -> Finding:
-    """Whether every model was replayed equally often on every context."""
+    """Whether every model was replayed on every context, each time equally often."""
     replay = arrays.replay
     draws = np.bincount(
         replay.context * replay.n_models + replay.model, minlength=len(replay.contexts) * replay.n_models
     )
-    incomplete = int((draws.reshape(-1, replay.n_models) == 0).any(axis=1).sum())
-    present = draws[draws > 0]
-    usual = int(np.median(present))  # a context that was replayed twice has more
-    short = int((present < usual).sum())
-    details = ReplayDraws(len(replay.contexts), incomplete, len(present), short, usual)
+    by_model = draws.reshape(-1, replay.n_models)
+    incomplete = int((by_model == 0).any(axis=1).sum())
+    replayed = by_model > 0
+    # A median, because a context that was replayed twice has more.
+    usual = np.array([np.median(column[column > 0]) if column.any() else 0 for column in by_model.T]).astype(np.int64)
+    short = int((replayed & (by_model < usual)).sum())
+    least = int(usual[usual > 0].min())
+    details = ReplayDraws(len(replay.contexts), incomplete, int(replayed.sum()), short, int(usual.max()), least)
     share = (incomplete * replay.n_models + short) / len(draws)
     return Finding(DRAWS, "warn" if incomplete or short else "pass", details, "A2", share)
 

@@ -79,12 +79,14 @@ def _support_untested(details: replay.SupportUntested, _finding: Finding) -> tup
 
 def _replay_draws(details: replay.ReplayDraws, finding: Finding) -> tuple[str, str]:
     if finding.verdict == "pass":
-        return f"Every model was replayed on every context, {pluralize(details.draws, 'draw')} each.", ""
+        least = "" if details.least_draws == details.draws else f"{details.least_draws} to "
+        return f"Every model was replayed on every context, {least}{pluralize(details.draws, 'draw')} each.", ""
     parts = []
     if details.incomplete_contexts:
         parts.append(f"{details.incomplete_contexts:,} of {details.contexts:,} replayed contexts lack a model")
     if details.short_cells:
-        parts.append(f"{details.short_cells:,} of {details.cells:,} cells have fewer than {details.draws} draws")
+        cells = f"{details.short_cells:,} of {details.cells:,} cells of context and model"
+        parts.append(f"{cells} have fewer draws than most of the same model")
     return (
         f"{'; '.join(parts)}. If calls failed on some kinds of outputs, the others are not representative.",
         "Repeat the missing calls.",
