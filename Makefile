@@ -7,9 +7,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LOWEST := .venv-lowest
+DOCS   := .venv-docs
 PYTHONS ?= python3.11 python3.12 python3.13
 
-.PHONY: setup demo test test-bench test-lowest slow lint check release-check format bench reproduction lock clean
+.PHONY: setup docs demo test test-bench test-lowest slow lint check release-check format bench reproduction lock clean
 
 setup: $(READY)
 
@@ -18,6 +19,18 @@ $(READY): pyproject.toml laboratory/pyproject.toml requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable ./laboratory
 	@touch $@
+
+# The documentation site, in build/site; any warning is an error.
+$(DOCS)/.ready: pyproject.toml requirements-docs.txt
+	@test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-docs.txt
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+docs: $(DOCS)/.ready
+	@$(DOCS)/bin/python -m tools.docs_pages build/pages
+	@$(DOCS)/bin/python -m sphinx -q -W --keep-going build/pages build/site
+	@echo "Open build/site/index.html."
 
 demo: setup
 	@$(BIN)/deconfound demo
@@ -70,8 +83,10 @@ reproduction: setup
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group dev pyproject.toml requirements-build.in --output-file requirements-dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group docs pyproject.toml requirements-build.in --output-file requirements-docs.txt
 	uv pip compile --universal --python-version 3.11 --resolution lowest-direct --generate-hashes --no-annotate --no-header \
 		--extra plots --extra run --extra yaml pyproject.toml requirements-lowest.in requirements-build.in --output-file requirements-lowest.txt
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) $(DOCS) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
