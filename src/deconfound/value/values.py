@@ -16,9 +16,9 @@ from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
     check_level,
-    differences,
     max_abs_z_quantile,
     max_t_pairs,
+    pairwise_differences,
     t_quantile_at_z,
     two_sided_z,
 )
@@ -142,7 +142,7 @@ class Values:
         """Difference of two values; not adjusted for other comparisons."""
         check_level(level)
         at = [self._index(model), self._index(reference)]
-        pair = self._differences(at)
+        pair = self.differences(at)
         half_width = t_quantile_at_z(two_sided_z(level), pair.df) * pair.standard_error
         p_value = np.where(pair.standard_error > 0, 2 * ndtr(-np.abs(pair.z)), pair.difference == 0)
         columns = self._all_contrasts(at, pair, half_width, p_value)
@@ -155,7 +155,7 @@ class Values:
         such as Holm's have smaller p-values, but no matching intervals. The order is that of ``ranking``.
         """
         check_level(level)
-        pairs = self._differences(list(range(len(self.models))))
+        pairs = self.differences()
         half_width, p_value = max_t_pairs(pairs, self.covariance, level)
         columns = self._all_contrasts(list(range(len(self.models))), pairs, half_width, p_value)
         order = self._descending(self.estimate)
@@ -171,7 +171,7 @@ class Values:
         Contains the first model of the ranking and every model with infinite variance.
         """
         check_level(level)
-        in_set = best_set_mask(self._differences(list(range(len(self.models)))), self.covariance, level)
+        in_set = best_set_mask(self.differences(), self.covariance, level)
         in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
 
@@ -201,9 +201,11 @@ class Values:
         uncertain = np.isfinite(variance) & (variance > 0)
         return max_abs_z_quantile(self.covariance[np.ix_(uncertain, uncertain)], level)
 
-    def _differences(self, at: list[int]) -> Differences:
+    def differences(self, at: list[int] | None = None) -> Differences:
+        """Differences of the unbiased values of all models, or of those at some places, with standard errors and df."""
+        at = list(range(len(self.models))) if at is None else at
         limit = np.inf if self.max_difference_df is None else self.max_difference_df
-        return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
+        return pairwise_differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
 
     def _all_contrasts(
         self, at: list[int], pairs: Differences, half_width: FloatArray, p_value: FloatArray
