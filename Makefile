@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 LOWEST := .venv-lowest
 PYTHONS ?= python3.11 python3.12 python3.13
 
-.PHONY: setup demo test test-bench test-lowest slow check release-check format bench reproduction lock clean
+.PHONY: setup demo test test-bench test-lowest slow lint check release-check format bench reproduction lock clean
 
 setup: $(READY)
 
@@ -36,8 +36,8 @@ $(LOWEST)/.ready: pyproject.toml requirements-lowest.txt
 	@touch $@
 
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/features tests/linalg tests/loading tests/reward tests/cli \
-		tests/demo tests/value
+	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/linalg tests/demo tests/loading/test_convert.py \
+		tests/loading/test_formats.py tests/loading/test_load_study.py tests/features tests/reward/test_families.py
 
 # Needs a package index and these interpreters on the path.
 release-check: setup
@@ -46,10 +46,12 @@ release-check: setup
 slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow tests laboratory/tests
 
-check: setup
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check: lint
 	$(BIN)/python -m pytest tests/test_layering.py tests/test_language.py laboratory/tests/test_layering.py
 
 format: setup

@@ -140,6 +140,8 @@ def test_a_target_of_longer_contexts_changes_every_number_that_depends_on_contex
     assert np.abs(shifted.direct.estimate - result.direct.estimate).max() > 1e-3
     assert np.abs(shifted.policy.calibration.mean_q - result.policy.calibration.mean_q).max() > 1e-3
     assert shifted.routing.value != result.routing.value
+    assert shifted.log_bias == result.log_bias  # the log is compared on the contexts that it may share
+    assert "compares the log with the experiment's own contexts" in " ".join(shifted.summary().split())
 
 
 def test_a_target_without_overlap_is_refused(study):

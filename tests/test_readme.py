@@ -14,17 +14,18 @@ import pytest
 import deconfound
 import deconfound.demo
 from deconfound.demo import Sizes
+from tests.support.page_blocks import page_blocks
 
 ROOT = Path(__file__).parent.parent
 SMALL = Sizes(log_contexts=60, log_repeats=3, log_people=30, experiment_contexts=48, experiment_people=48, draws=1)
 
 
 def blocks(path: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    return [block.text for block in page_blocks(path) if block.language == "python"]
 
 
-GUIDE = ROOT / "docs" / "adding-a-family.md"  # its blocks are whole files, which test_adding_a_family.py runs
-DOCS = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page != GUIDE)
+FILES = {"adding-a-family.md", "tutorial-whole-loop.md"}  # their blocks are whole files, which tests of their own run
+DOCS = (page for page in sorted((ROOT / "docs").rglob("*.md")) if page.name not in FILES)
 PAGES = [page for page in (ROOT / "README.md", *DOCS) if blocks(page)]
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 RENDERING = {
     "deconfound.result": "deconfound.report",
     "deconfound.findings": "deconfound.report.findings_text",
+    "deconfound.monitoring.monitor_result": "deconfound.report",
     "deconfound.value.log_bias": "deconfound.report.decision_text",
     "deconfound.decide.routing": "deconfound.report.decision_text",
+    "deconfound.policy_learning.learn_policy": "deconfound.report.route_text",
 }
 """Data that offers its own text: these modules import the renderer inside a method, and nothing else upward."""
 

@@ -17,11 +17,15 @@ _PUBLIC_NAMES = {
     "evaluation_options": ("EvaluationOptions",),
     "features": ("FeatureSpec",),
     "findings": ("Finding",),
+    "judging": ("JudgePlan", "JudgeRun", "judge"),
     "loading": ("load",),
+    "monitoring": ("MonitorResult", "monitor"),
     "planning": ("plan",),
+    "policy_learning": ("LearnedPolicy", "route"),
     "replaying": ("ReplayPlan", "ReplayRun", "replay"),
     "result": ("Result",),
     "reward": ("Family",),
+    "router.model_router": ("Router",),
     "value": ("Contrast", "Values"),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC_NAMES.items() for name in names}
@@ -47,13 +51,21 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.evaluation_options import EvaluationOptions as EvaluationOptions
     from deconfound.features import FeatureSpec as FeatureSpec
     from deconfound.findings import Finding as Finding
+    from deconfound.judging import JudgePlan as JudgePlan
+    from deconfound.judging import JudgeRun as JudgeRun
+    from deconfound.judging import judge as judge
     from deconfound.loading import load as load
+    from deconfound.monitoring import MonitorResult as MonitorResult
+    from deconfound.monitoring import monitor as monitor
     from deconfound.planning import plan as plan
+    from deconfound.policy_learning import LearnedPolicy as LearnedPolicy
+    from deconfound.policy_learning import route as route
     from deconfound.replaying import ReplayPlan as ReplayPlan
     from deconfound.replaying import ReplayRun as ReplayRun
     from deconfound.replaying import replay as replay
     from deconfound.result import Result as Result
     from deconfound.reward import Family as Family
+    from deconfound.router.model_router import Router as Router
     from deconfound.value import Contrast as Contrast
     from deconfound.value import Values as Values
 else:

@@ -42,7 +42,9 @@ class CrossFit(Generic[F]):
     q_unseen: FloatArray  # (n, k) as ``q``, from rewards that have not seen the row's context in the log either
     bootstrap_fits: tuple[RewardFit, ...]  # refits of the final candidate; none if it ignores the experiment
     bootstrap_rows: tuple[IntArray, ...]  # resampled experiments, as row numbers
-    attribution: Attribution | None = None
+    attribution: Attribution | None
+    folds: tuple[Fold, ...]
+    unseen_fits: tuple[FoldFit[F], ...]  # one per fold, behind ``q_unseen``
 
 
 def cross_fit(
@@ -76,7 +78,7 @@ def cross_fit(
     # First the attribution, which knows all refits at once and can solve for them together.
     attribution = fitter.prepared(final.surface_share).attribution(replay, bootstrap_rows)
     refits = fitter.refit(final, bootstrap_rows) if family.learns_from_experiment else ()
-    return CrossFit(final, *scores, q_unseen, refits, tuple(bootstrap_rows), attribution)
+    return CrossFit(final, *scores, q_unseen, refits, tuple(bootstrap_rows), attribution, outer_folds, tuple(unseen))
 
 
 def _outer_folds(fold_group: IntArray, folds: int, seed: int) -> tuple[Fold, ...]:

@@ -33,7 +33,7 @@ from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, Values, experiment_only, raw_log
-from deconfound.value.log_bias import estimate_log_bias
+from deconfound.value.log_bias import LogBias, estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
 from deconfound.value.population import (
     Population,
@@ -41,8 +41,9 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
+from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
-from deconfound.value_methods import SharedOutputs, estimate_values, score_experiment
+from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
 
 FOLDS = 5
 PAPER_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
@@ -116,15 +117,26 @@ class PreparedStudy:
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""
-        chosen = _resolve_family(family)
+        return self.result(self.cross_fit(family))
+
+    def cross_fit(self, family: str | Family) -> CrossFit[Family]:
+        """Fit one family so that no experiment row is scored by a reward that has seen its outcome."""
+        chosen, options = _resolve_family(family), self.options
         require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
-        options = self.options
         with one_blas_thread():
-            fitted = cross_fit(
+            return cross_fit(
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
             )
-            self.progress("comparing models", 0.0)
+
+    def result(self, fitted: CrossFit[Family]) -> Result:
+        """Everything that follows from a fit of this study."""
+        self.progress("comparing models", 0.0)
+        with one_blas_thread():
             return self._result(fitted)
+
+    def scored_experiment(self, fitted: CrossFit[Family]) -> ScoredExperiment:
+        """The experiment's rows with the out-of-fold rewards of a fit."""
+        return score_experiment(self.arrays, fitted, self.weight)
 
     @cached_property
     def _training(self) -> StudyTrainingData:
@@ -143,9 +155,10 @@ class PreparedStudy:
     def experiment_only(self) -> Values:
         """Mean outcome of each model's own experiment rows."""
         rows = self.arrays.experiment
-        return experiment_only(
+        values = experiment_only(
             self.study.models, rows.model, rows.outcome, rows.propensity, rows.noise_clusters, weight=self.weight
         )
+        return values.with_common_error(self._target_variance)
 
     @cached_property
     def _shared_outputs(self) -> SharedOutputs | None:
@@ -157,6 +170,12 @@ class PreparedStudy:
         weights = self.checks.transport_weights
         return None if weights is None else weights.weight
 
+    @cached_property
+    def _target_variance(self) -> float:
+        """What a target that is a small sample adds to the variance of every value."""
+        weights, rows = self.checks.transport_weights, self.arrays.experiment
+        return 0.0 if weights is None else target_sampling_variance(weights, rows.model, rows.outcome)
+
     @property
     def extra_contexts(self) -> IntArray:
         """Replayed contexts beyond the experiment's that are averaged in: by default none, on request all complete."""
@@ -165,9 +184,8 @@ class PreparedStudy:
 
     def _result(self, fitted: CrossFit[Family]) -> Result:
         final, arrays, level = fitted.final, self.arrays, self.level
-        family, data = final.tuned.estimator, score_experiment(arrays, fitted, self.weight)
-        extra_q = fitted.q_all_contexts[self.extra_contexts]
-        estimated = estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q)
+        family, data = final.tuned.estimator, self.scored_experiment(fitted)
+        estimated = self._estimate(data, fitted, self._target_variance)
         require_information(estimated.unbiased, rows=len(data.q), level=level)
         values = estimated.decisive
         on_new_contexts = replace(data, q=fitted.q_unseen)  # recommendations are for contexts that no log has seen
@@ -179,7 +197,7 @@ class PreparedStudy:
             raw_log=self.raw_log,
             recommendations=policy.recommend(arrays.replay, level),
             routing=self._routing(on_new_contexts, values, policy),
-            log_bias=estimate_log_bias(self.raw_log, values, level),
+            log_bias=self._log_bias(fitted, values),
             findings=(*self._findings(family), *exclusion_findings(estimated.efficient)),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
@@ -197,6 +215,19 @@ class PreparedStudy:
             seed=self.seed,
             reading=self.study.reading,
         )
+
+    def _estimate(self, data: ScoredExperiment, fitted: CrossFit[Family], common_variance: float) -> EstimatedValues:
+        extra_q = fitted.q_all_contexts[self.extra_contexts]
+        return estimate_values(data, fitted, self.options.method, self._shared_outputs, extra_q, common_variance)
+
+    def _log_bias(self, fitted: CrossFit[Family], values: Values) -> LogBias:
+        """The raw log against ``values``; with a target against values of the experiment's own contexts.
+
+        Against the target's values, a log of other contexts than the target's would pass for a confounded one.
+        """
+        if self.weight is not None:
+            values = self._estimate(score_experiment(self.arrays, fitted), fitted, 0.0).decisive
+        return estimate_log_bias(self.raw_log, values, self.level)
 
     def _missing_outcomes(self, data: ScoredExperiment) -> MissingOutcomes | None:
         unrated = self.study.unrated_experiment
@@ -219,7 +250,8 @@ class PreparedStudy:
             replay=self.arrays.replay.rows(share),
             reward=fitted.final.reward,
             rows=self._training.at(share).experiment,
-            rated=[_rated_rows(table, self.study) for table in (self.study.log, self.study.experiment)],
+            rated_log=_rated_rows(self.study.log, self.study),
+            rated_experiment=_rated_rows(self.study.experiment, self.study),
             context_weight=context_weight,
             noise_group=rows.cluster if has_clusters else None,
         )

@@ -77,10 +77,12 @@ def estimate_values(
     method: Method,
     shared: SharedOutputs | None,
     extra_q: FloatArray,
+    common_variance: float = 0.0,
 ) -> EstimatedValues:
     """Values by ``method``; ``extra_q`` (N, k) is q on contexts outside the experiment, N possibly 0.
 
-    ``shared`` is None where it is unknown; efficient values are then doubly robust.
+    ``shared`` is None where it is unknown; efficient values are then doubly robust. ``common_variance`` is that of an
+    error that all values share (``Values.with_common_error``).
     """
     summary = _efficient_summary(data, fitted, method, shared, extra_q)
     if method == PAPER:
@@ -89,6 +91,7 @@ def estimate_values(
         unbiased = summary.result.values
     else:
         unbiased = tuned_doubly_robust(data, extra_q=extra_q)
+    unbiased = unbiased.with_common_error(common_variance)
     q, weight = np.vstack([data.q, extra_q]), np.append(data.weight, np.ones(len(extra_q)))
     model_based = _with_intervals_of(unbiased, direct(data.models, q, weight=weight))
     decisive = unbiased if method == PAPER else shrink_toward(unbiased, model_based.estimate)

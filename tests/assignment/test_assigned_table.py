@@ -85,6 +85,37 @@ def test_a_context_that_occurs_twice_has_one_model():
     assert rows.units == 2
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".jsonl", ".csv"])
+def test_other_columns_of_the_contexts_are_kept(ending, tmp_path):
+    contexts = pa.table(
+        {
+            "prompt": ["a", "b", "c"],
+            "topic": ["x", None, "=y"],
+            "priority": [1, None, 3],
+            "score_before": [0.5, None, float("nan")],
+            "tags": [["p", "q"], None, []],
+        }
+    )
+    rows, _ = assigned(contexts)
+    assert rows.arrow.column_names[:6] == ["context", "topic", "priority", "score_before", "tags", "model"]
+    path = tmp_path / f"a{ending}"
+    path.write_bytes(table_bytes(rows.arrow, path, ["context"]))
+    again = load_units(path, None).arrow
+    assert again["topic"].to_pylist()[0] == "x"
+    assert again["topic"].to_pylist()[1] in (None, "")
+    assert json.loads(again["tags"].to_pylist()[0]) == ["p", "q"]
+
+
+def test_columns_about_earlier_answers_are_left_out_with_a_note():
+    log = pa.table(
+        {"context": ["a"], "topic": ["x"], "model": ["m"], "response": ["r"], "rating": [1], "label_q": [1.0]}
+    )
+    found = load_units(log, None)
+    assert found.arrow.column_names == ["context", "topic"]
+    note = next(one.message for one in found.findings if one.check == "columns left out")
+    assert [name for name in log.column_names if name in note] == ["model", "response", "rating", "label_q"]
+
+
 def test_a_list_of_users_needs_no_contexts():
     rows, _ = assigned(pa.table({"tenant": ["t1", "t2"]}), "tenant")
     assert rows.arrow.column_names[:2] == ["tenant", "model"]
@@ -98,6 +129,11 @@ def test_the_column_of_ids_under_another_name_is_the_context_id():
 @pytest.mark.parametrize(
     ("columns", "unit", "message"),
     [
+        (
+            {"context_id": ["a", "b", "a"], "context": ["x", "y", "z"]},
+            None,
+            'row 3: context_id "a" has a different text',
+        ),
         ({"context_id": ["a", None], "context": ["x", "y"]}, None, "row 2: context_id has no value"),
         ({"context_id": ["a", " "], "context": ["x", "y"]}, None, "row 2: context_id is blank"),
         ({"context": ["x", "y"], "user": ["u", None]}, "user", "row 2: user has no value"),

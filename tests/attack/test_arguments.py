@@ -34,7 +34,7 @@ def message(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int 
     [
         ("--log", "x"),
         ("--replay=x",),
-        ("-o", "x", "--output", "y"),
+        ("-o", "x", "--output", "x"),
         ("--seed", "1", "--seed", "1"),
         ("--outcome-range", "0", "1", "--outcome-range", "0", "5"),
         ("--target", "a", "--target", "b"),

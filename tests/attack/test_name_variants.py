@@ -23,6 +23,20 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.parametrize("name", ["ant-2026-01-01", "ant-20260101", "ant@20260101", "openai/ant-2026-01-01"])
+def test_a_date_at_the_end_is_a_way_of_writing_where_the_other_name_has_none(name):
+    assert "a date at the end" in NameVariants(["ant", "bee"]).find(name).description
+    assert "a date at the end" in NameVariants([name, "bee"]).find("ant").description
+
+
+def test_two_dates_are_two_versions():
+    assert NameVariants(["ant-2026-01-01"]).find("ant-2026-05-01") is None
+    assert NameVariants(["ant-2026-01-01", "ant-2026-05-01"]).find("ant") is None
+    assert NameVariants(["ant", "ant-2026-05-01"]).find("ant-2026-01-01").name == "ant"
+    assert NameVariants(["ant"]).find("ant-2026-13-01") is None
+    assert NameVariants(["ant"]).find("ant-4096-01-01") is None
+
+
 def rename(row, name):
     row["model"] = name if row["model"] == "ant" else row["model"]
 

@@ -52,6 +52,28 @@ def test_running_it_again_gives_the_same_bytes(folder):
     assert (folder / "a.manifest.json").read_bytes() == (folder / "b.manifest.json").read_bytes()
 
 
+def test_a_share_without_any_row_says_so(capsys):
+    assert assign("--contexts", "contexts.parquet", SHARES, "--share", "0.000001", "-o", "a.csv") == 0
+    out, err = capsys.readouterr()
+    assert "No row takes part: nothing can be asked. Give more contexts, or a larger --share." in err
+    assert "Next:" not in err
+    assert "By chance" not in out
+
+
+def test_too_few_units_ask_for_more_units(capsys):
+    pq.write_table(pa.table({"prompt": ["a", "b"], "country": ["DE", "DE"]}), "few.parquet")
+    assert assign("--contexts", "few.parquet", SHARES, "--unit", "country", "-o", "a.csv") == 0
+    assert "Give more units (values of country)." in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_a_look_that_said_stop_is_named(folder, capsys, stop):
+    batch = {"propensity": {"cedar": 0.5, "oak": 0.5}, "rows": 10}
+    (folder / "look.json").write_text(json.dumps({"kind": "deconfound monitor", "stop": stop, "next_batch": batch}))
+    assert assign("--from-plan", "look.json", "-o", "a.json") == 0
+    assert ("The look in look.json says stop" in capsys.readouterr().err) == stop
+
+
 def test_users_are_clusters_and_a_share_leaves_the_others_out(capsys):
     options = ("--contexts", "contexts.parquet", "--models", "cedar,oak", "--unit", "user", "--share", "0.5")
     assert assign(*options, "-o", "a.csv") == 0

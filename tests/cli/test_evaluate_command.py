@@ -67,6 +67,20 @@ def test_a_folder_is_saved_and_the_next_step_printed(study_folder, tmp_path, cap
     assert (tmp_path / "saved").is_dir()
 
 
+def test_one_run_saves_a_folder_and_writes_a_page(study_folder, tmp_path, monkeypatch, capsys):
+    """The next command is the last line, whatever the order of the options."""
+    monkeypatch.chdir(tmp_path)
+    options = ("--family", "exp-only", "--refits", "2")
+    assert main(evaluate_command(study_folder, *options, "-o", "saved", "-o", "report.html", "-o", "saved.json")) == 0
+    written = "Written to report.html.\nWritten to saved.json.\nSaved to saved\nNext: deconfound recommend saved"
+    assert written in capsys.readouterr().err
+    assert Result.load(tmp_path / "saved").models
+    assert "<html" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert main(evaluate_command(study_folder, *options, "-o", "new", "-o", "report.html")) == 2
+    assert "-o report.html exists" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_control_characters_in_model_names_do_not_reach_the_terminal(study_folder, tmp_path, capsys):
     for name in ("log", "experiment", "replay"):
         table = pq.read_table(study_folder / f"{name}.parquet")
@@ -266,6 +280,21 @@ def test_several_outcomes_are_evaluated_one_after_the_other(tmp_path, capsys):
 def test_outcomes_that_contradict_other_options_are_refused(tmp_path, capsys, more, message):
     assert main(["evaluate", *write_two_outcomes(tmp_path), "--outcome", "liked", *more]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("ends", "message"), [(("1", "5"), "is outside"), (("0", "5"), "liked is only 0 or 1")])
+def test_outcomes_on_two_scales_are_refused_before_one_is_evaluated(tmp_path, capsys, ends, message):
+    options = write_two_outcomes(tmp_path)
+    for name in ("log", "experiment"):
+        table = pq.read_table(tmp_path / f"{name}.parquet")
+        liked = pa.array(table["liked"].to_numpy().round())
+        pq.write_table(table.drop_columns(["liked"]).append_column("liked", liked), tmp_path / f"{name}.parquet")
+    command = ["evaluate", *options, "--outcome", "solved", "--outcome", "liked", "--outcome-range", *ends]
+    assert main(command) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "evaluate each by itself, with its own --outcome-range" in printed.err
+    assert not printed.out
 
 
 def test_every_command_takes_the_outcome_and_no_table_may_lack_it(tmp_path, capsys):

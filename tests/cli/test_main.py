@@ -18,7 +18,7 @@ from deconfound.planning.inputs import DEFAULT_BETWEEN_MODEL_SD
 from deconfound.reward import EVERY
 from tests.support.commands import evaluate_command
 
-COMMANDS = ("demo", "evaluate", "check", "recommend", "plan", "assign", "bench")
+COMMANDS = ("demo", "evaluate", "check", "recommend", "route", "plan", "assign", "monitor", "bench")
 HEAVY = {"numpy", "scipy", "pyarrow", "matplotlib", "pandas", "polars", "sklearn"}
 PROBE = """
 import json, sys

@@ -47,6 +47,16 @@ def replay(*options):
     return main(["replay", "--contexts", "contexts.jsonl", "--models", "models.toml", *options])
 
 
+def test_one_cache_serves_all_outputs_of_a_folder(server, tmp_path, capsys):
+    prepare(server, tmp_path)
+    assert replay("-o", "first.parquet") == 0
+    calls = len(server.requests)
+    assert replay("-o", "second.jsonl") == 0
+    assert len(server.requests) == calls
+    assert "0 answers in this run, 12 from the cache." in capsys.readouterr().out
+    assert [path.name for path in tmp_path.glob("*.sqlite")] == ["replay.cache.sqlite"]
+
+
 def test_a_run_writes_a_replay_and_says_what_is_in_it(server, tmp_path, capsys):
     prepare(server, tmp_path)
     assert replay("--draws", "2") == 0
@@ -176,7 +186,7 @@ def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):
     server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
     assert replay() == 2
     err = capsys.readouterr().err
-    assert "HTTP 401, the key is not accepted" in err
+    assert err.count("HTTP 401, the key is not accepted (key: environment variable MY_KEY)") == 1
     assert "a: given up after failures in a row, " in err
     assert KEY not in err
     assert not (tmp_path / "replay.parquet").exists()

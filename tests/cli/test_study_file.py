@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
+from tests.support.assigned import manifest
 from tests.support.results import small_demo
 
 FAST = ("--family", "exp-only", "--refits", "2", "-q")
@@ -83,6 +85,24 @@ def test_init_finds_the_tables_and_the_written_file_can_be_evaluated(folder, cap
     assert 'experiment = "experiment.parquet"  # 180 rows' in text or 'experiment = "experiment.parquet"' in text
     assert "deconfound check" in capsys.readouterr().err
     assert main(["evaluate", str(folder / "study.toml"), *FAST]) == 0
+
+
+def test_init_writes_the_manifest_of_the_assignment(folder, tmp_path, monkeypatch, capsys):
+    """The path is relative to the study file, as those of the tables are; any other file is refused."""
+    monkeypatch.chdir(folder)
+    drawn, elsewhere = tmp_path / "drawn.json", tmp_path / "studies"
+    elsewhere.mkdir()
+    drawn.write_text(manifest().to_json(), encoding="utf-8")
+    tables = [f"{name}.parquet" for name in ("log", "experiment", "replay")]
+    study = elsewhere / "study.toml"
+    assert main(["init", *tables, "--assignment", str(drawn), "-o", str(study)]) == 0
+    written = tomllib.loads(study.read_text(encoding="utf-8"))
+    assert (elsewhere / written["assignment"]).samefile(drawn)
+    assert (elsewhere / written["log"]).samefile("log.parquet")
+    assert main(["init", *tables, "--assignment", "log.parquet", "-o", "other.toml"]) == 1
+    assert "log.parquet" in capsys.readouterr().err
+    assert main(["init", *tables, "--assignment", str(drawn), "-o", str(drawn), "--overwrite"]) == 2
+    assert "would replace the input" in capsys.readouterr().err
 
 
 def test_init_names_columns_that_it_recognizes_and_those_that_are_missing(tmp_path, capsys):
@@ -163,3 +183,35 @@ def test_init_names_numbers_that_may_stand_for_missing_outcomes(folder, code, ex
     assert expected in text
     assert "outcome-range = [1, 5]" in text  # an example in a comment; the code is no end of the scale
     capsys.readouterr()
+
+
+def test_init_reads_folders_that_have_the_name_of_a_table_and_no_list_of_contexts(folder, tmp_path, capsys):
+    team = tmp_path / "team"
+    for name in ("log", "experiment", "replay"):
+        (team / name).mkdir(parents=True)
+        (folder / f"{name}.parquet").rename(team / name / "part.parquet")
+    (team / "contexts.csv").write_text("prompt\nHi\nHo\n", encoding="utf-8")
+    assert main(["init", str(team), "-o", str(team / "study.toml")]) == 0
+    text = (team / "study.toml").read_text(encoding="utf-8")
+    for name in ("log", "experiment", "replay"):
+        assert f'\n{name} = "{name}"  # ' in text
+    assert "# not used: contexts.csv, which has no columns for model and output" in text
+    assert "Not used, since there are no columns for model and output: contexts.csv." in capsys.readouterr().err
+    assert main(["check", str(team / "study.toml"), "-q"]) == 0
+
+
+def test_init_refuses_tables_that_are_none_of_a_study(tmp_path, capsys):
+    (tmp_path / "contexts.csv").write_text("prompt\nHi\n", encoding="utf-8")
+    assert main(["init", str(tmp_path / "contexts.csv"), "-o", str(tmp_path / "study.toml")]) == 1
+    assert "contexts.csv: there are no columns for model and output" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["-q"], ["--quiet", "--json"]])
+def test_the_file_may_stand_after_flags(folder, flags, capsys):
+    assert main(["check", *flags, write_study(folder, TABLES)]) == 0
+    capsys.readouterr()
+
+
+def test_a_file_after_other_options_is_refused_with_its_place(folder, capsys):
+    assert main(["check", "--level", "0.9", write_study(folder, TABLES)]) == 2
+    assert "the study file comes right after the command: deconfound check study.toml" in capsys.readouterr().err

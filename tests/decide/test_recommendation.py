@@ -39,7 +39,7 @@ def calibration(
         slope_standard_error=slope_error,
         common_slope=0.25,
         draw_variance=np.full(3, draw_variance),
-        context_variance=ContextVariance.equal(3, by_model, 0.0, common=0.003),
+        context_variance=replace(ContextVariance.equal(3, by_model, 0.0, common=0.003), estimated=True),
         df=np.full(3, np.inf),
     )
 
@@ -154,6 +154,19 @@ def test_an_inestimable_slope_leaves_no_context_clear():
     assert {row.verdict for row in inestimable.recommend(replay_of(Q), 0.95)} == {"cannot tell"}
     without_refits = replace(policy([]), calibration=calibration(slope=0.0)).recommend(replay_of(Q), 0.95)
     assert {(row.verdict, row.expected_regret_bound) for row in without_refits} == {("cannot tell", 1.0)}
+
+
+def test_without_recurring_contexts_a_single_context_has_no_interval():
+    """Differences that nothing shows may have any size; the verdict assumes that they are small, and says so."""
+    known = replace(policy([0.9, 1.0, 1.1]), calibration=calibration(slope=0.5, by_model=0.001))
+    assumed = replace(known.calibration.context_variance, estimated=False)
+    unknown = replace(known, calibration=replace(known.calibration, context_variance=assumed))
+    for with_interval, row in zip(
+        known.recommend(replay_of(Q), 0.95), unknown.recommend(replay_of(Q), 0.95), strict=True
+    ):
+        assert (row.low, row.high, row.margin_low, row.margin_high) == (0.0, 1.0, -1.0, 1.0)
+        assert (row.model, row.q, row.verdict) == (with_interval.model, with_interval.q, with_interval.verdict)
+        assert with_interval.high - with_interval.low < 0.9
 
 
 def test_a_verdict_does_not_depend_on_the_other_contexts():

@@ -18,8 +18,9 @@ from deconfound.diagnose.context_shift import (
 )
 from deconfound.errors import AssumptionError, DataError, EvidenceError
 from deconfound.features.context_features import ContextTable
-from deconfound.value.transport import TransportWeights, transport_weights
+from deconfound.value.transport import transport_weights
 from tests.support.checking import WORDS, by_check, each, make_study, study_arrays
+from tests.support.transport import transport
 
 OTHER = ("invoice", "router", "kettle", "passport", "violin")
 
@@ -147,9 +148,9 @@ def test_a_target_like_the_experiment_costs_little_and_another_much():
     alike = findings(text_study(), pa.table({"context": [text(rng) for _ in range(150)]}))
     assert alike["contexts of the target"].verdict == "pass"
     assert alike["overlap with the target"].verdict == "pass"
-    assert alike["overlap with the target"].statistic > 0.8
+    assert alike["overlap with the target"].statistic > 0.6
     unlike = findings(text_study(), pa.table({"context": [f"{text(rng, OTHER)} please " * 9 for _ in range(150)]}))
-    assert unlike["contexts of the target"].verdict == "warn"
+    assert unlike["contexts of the target"].verdict == "pass"  # a target is given because it differs
     assert unlike["overlap with the target"].verdict == "fail"
 
 
@@ -236,13 +237,16 @@ def test_contexts_without_words_end_in_a_verdict():
 @pytest.mark.parametrize(
     ("weights", "verdict"),
     [
-        (TransportWeights(np.ones(100), 1.0, 0.0), "pass"),
-        (TransportWeights(np.ones(9), 1.0, 0.0), "fail"),
-        (TransportWeights(np.r_[np.full(12, 25.0), np.zeros(288)], 1.0, 0.0), "fail"),
-        (TransportWeights(np.r_[np.full(40, 2.5), np.zeros(60)], 1.0, 0.0), "warn"),
-        (TransportWeights(np.ones(100), 0.1, 0.0), "fail"),
-        (TransportWeights(np.ones(100), 1.0, 0.2), "warn"),
-        (TransportWeights(np.ones(100), 1.0, 0.6), "fail"),
+        (transport(np.ones(100)), "pass"),
+        (transport(np.ones(9)), "fail"),
+        (transport(np.r_[np.full(12, 25.0), np.zeros(288)]), "fail"),
+        (transport(np.r_[np.full(40, 2.5), np.zeros(60)]), "warn"),
+        (transport(np.ones(100), density_ratio=0.1), "fail"),
+        (transport(np.ones(100), outside=0.2), "warn"),
+        (transport(np.ones(100), outside=0.6), "fail"),
+        (transport(np.ones(100), imbalance=0.05), "pass"),
+        (transport(np.ones(100), imbalance=0.2), "warn"),
+        (transport(np.ones(100), imbalance=0.6), "fail"),
     ],
 )
 def test_every_lack_of_overlap_is_detected_and_a_failure_is_refused(weights, verdict):

@@ -68,6 +68,19 @@ def test_successes_lost_for_one_model_only_fail_the_check_and_the_command(tmp_pa
     assert "have no outcome, and models differ" in text
 
 
+@pytest.mark.parametrize("missing", ["some", "nearly all"])
+def test_bounds_over_the_whole_scale_are_explained(missing):
+    demo = small_demo()
+    rated = iter(range(2))
+    lost = with_lost_outcomes(demo.experiment, lambda row: row["model"] == "cedar" and next(rated, None) is None)
+    if missing == "some":
+        lost = lose_successes(demo, "cedar", 10)
+    text = " ".join(dc.evaluate(load_demo(demo, experiment=lost), family="exp-only").summary().split())
+    assert "Bounds hold with" in text
+    is_explained = "Bounds over nearly the whole scale say nothing about a model" in text
+    assert is_explained == (missing == "nearly all")
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_outcomes_missing_by_output_are_found_with_the_statistic_and_its_direction(seed):
     finding = findings_of(simulated("by output", seed))[BY_OUTPUT]

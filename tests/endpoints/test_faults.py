@@ -13,7 +13,7 @@ import pytest
 
 from deconfound.endpoints import http_caller
 from deconfound.endpoints.endpoint import Timeouts
-from deconfound.endpoints.failure import Failure
+from deconfound.endpoints.failure import Failure, is_filtered
 from deconfound.endpoints.retrying import Gate, call_until_done
 from tests.support.replay_files import FakeClock, ask, chat, requests
 from tests.support.scripted_server import Answer, Exchange, completion, echo, error, scripted_server
@@ -145,8 +145,11 @@ def test_a_server_may_say_not_to_try_again(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
-        (Answer(hang=True), "no answer in time"),
-        (Answer(completion("x" * 4000).body, trickle=0.01), "no answer in time"),
+        (Answer(hang=True), f"no answer in time (read_timeout = {SHORT.read:g})"),
+        (
+            Answer(completion("x" * 4000).body, trickle=0.01),
+            f"no answer in time (total_timeout = {SHORT.total:g})",
+        ),
         (Answer(drop=True), "the connection failed"),
         (Answer(completion("x" * 4000).body, cut_after=300), "the connection was cut during the answer"),
     ],
@@ -164,10 +167,10 @@ def test_a_connection_that_fails_is_tried_again_in_bounded_time(tmp_path, answer
 def test_a_server_that_falls_silent_is_left_before_the_total_time(tmp_path):
     begin = time.monotonic()
     _, outcome, _ = ask_one(lambda _: Answer(hang=True), tmp_path, timeouts=Timeouts(1.0, 0.15, 60.0), attempts=1)
-    assert outcome.failures[0].cause == "no answer in time"
+    assert outcome.failures[0].cause == "no answer in time (read_timeout = 0.15)"
     silent = Answer(b"{", headers={"Content-Length": "100"})
     _, outcome, _ = ask_one(lambda _: silent, tmp_path, timeouts=Timeouts(1.0, 0.15, 60.0), attempts=1)
-    assert outcome.failures[0].cause == "no answer in time"
+    assert outcome.failures[0].cause == "no answer in time (read_timeout = 0.15)"
     assert time.monotonic() - begin < 30
 
 
@@ -233,7 +236,7 @@ def test_a_redirect_is_not_followed(tmp_path):
     target = Answer(status=307, headers={"Location": "http://127.0.0.1:9/v1"})
     server, outcome, _ = ask_one(lambda _: target, tmp_path)
     assert len(server.requests) == 1
-    assert "redirect" in outcome.failures[0].cause
+    assert outcome.failures[0].cause == "HTTP 307, a redirect to http://127.0.0.1, which is not followed"
 
 
 @pytest.mark.parametrize(
@@ -280,7 +283,8 @@ def test_a_wrong_key_ends_the_run_early(tmp_path):
     with scripted_server(lambda _: error(401, "Incorrect key")) as server:
         outcome, _ = ask(chat(server.url), [f"text {at}" for at in range(200)], tmp_path, concurrency=4)
     assert len(server.requests) <= 3 + 4
-    assert "HTTP 401, the key is not accepted: Incorrect key" in str(outcome.stopped["cedar"])
+    said = "HTTP 401, the key is not accepted (no key was sent: key_env is not set): Incorrect key"
+    assert said in str(outcome.stopped["cedar"])
     assert outcome.failed == 200
 
 
@@ -301,3 +305,22 @@ def test_a_server_that_answers_nothing_is_given_up(tmp_path):
     assert outcome.stopped
     assert [(one.cause, one.calls) for one in outcome.failures] == [("HTTP 500, error of the server", 20)]
     assert (outcome.models["cedar"].skipped, outcome.failed) == (80, 100)
+
+
+@pytest.mark.parametrize("status", [400, 401, 200])
+def test_a_key_with_escaped_characters_is_not_shown(tmp_path, monkeypatch, status):
+    """Some servers write / as \\/ and + as \\u002b; the words are read from JSON, and cleaned after that."""
+    key = "sk-Very/Secret+Key1234567890"
+    monkeypatch.setenv("MY_KEY", key)
+    body = rb'{"error":{"message":"bad key sk-Very\/Secret\u002BKey1234567890"}}'
+    with scripted_server(lambda _: Answer(body, status=status)) as server:
+        outcome, _ = ask(chat(server.url, key_env="MY_KEY"), ["hello"], tmp_path)
+    assert key not in repr(outcome)
+    assert "bad key [key]" in repr(outcome)
+
+
+def test_only_the_code_of_an_error_says_that_a_filter_refused():
+    assert is_filtered(400, '{"error":{"code":"content_filter","message":"no"}}')
+    assert is_filtered(400, '{"error":{"code":"x","innererror":{"code":"ResponsibleAIPolicyViolation"}}}')
+    assert not is_filtered(400, '{"error":{"message":"unknown option","known":["content_filter","n"]}}')
+    assert not is_filtered(400, 'the words "content_filter"')

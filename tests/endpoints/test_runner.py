@@ -14,7 +14,7 @@ from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.runner import RunOptions, run_requests
 from deconfound.errors import UsageError
 from tests.support.replay_files import FakeClock, ask, chat, requests
-from tests.support.scripted_server import Answer, completion, echo, scripted_server
+from tests.support.scripted_server import Answer, completion, echo, error, scripted_server
 
 TEXTS = [f"text {at}" for at in range(40)]
 
@@ -55,6 +55,25 @@ def test_cost_and_tokens_are_summed(tmp_path):
     assert outcome.cost == pytest.approx((440 * 1 + 200 * 2) / 1e6)
 
 
+def test_failures_are_found_by_request_also_those_of_calls_that_were_not_made(tmp_path):
+    with scripted_server(lambda one: error(400) if one.text.endswith("7") else echo(one)) as server:
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+        first, replies = ask(chat(server.url), TEXTS, tmp_path / "a", concurrency=1)
+        server.script = lambda _: error(401)
+        second, _ = ask(chat(server.url), TEXTS, tmp_path / "b", concurrency=1)
+    failed = {
+        one.key for text, one in zip(TEXTS, requests(chat(server.url), TEXTS), strict=True) if text not in replies
+    }
+    assert first.failed_keys.keys() == failed
+    assert {one.status for one in first.failed_keys.values()} == {400}
+    assert len(second.failed_keys) == 40
+    assert second.models["cedar"].skipped == 37
+    both = first.plus(second)
+    assert (both.replies, both.failed, both.expected) == (36, 44, 80)
+    assert [(one.cause[:8], one.calls) for one in both.failures] == [("HTTP 400", 4), ("HTTP 401", 3)]
+
+
 def test_the_watch_sees_the_run_from_the_calling_thread(tmp_path):
     seen = []
 
@@ -83,6 +102,17 @@ def test_an_interrupt_ends_the_calls_and_what_was_answered_is_stored(tmp_path):
             run_requests({model.endpoint: requests(model, TEXTS)}, 40, cache, RunOptions(4), watch)
         assert len(cache) == 10
     assert not {"deconfound cache", "deconfound calls"} & {thread.name for thread in threading.enumerate()}
+
+
+def test_an_interrupt_waits_a_moment_for_calls_under_way_and_starts_no_others(tmp_path):
+    def watch(_):
+        raise KeyboardInterrupt
+
+    with scripted_server(lambda one: Answer(echo(one).body, delay=0.6)) as server, ReplyCache(tmp_path / "c") as cache:
+        model = chat(server.url)
+        with pytest.raises(KeyboardInterrupt):
+            run_requests({model.endpoint: requests(model, TEXTS)}, 40, cache, RunOptions(4), watch)
+        assert len(cache) == len(server.requests) == 4
 
 
 def test_it_works_inside_a_running_loop_as_of_a_notebook(tmp_path):

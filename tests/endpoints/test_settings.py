@@ -53,7 +53,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
         model("e", "max_tokens = 0"),
         '[models.f]\nbaseline = "leed"',
         model("A"),
-        "[judges.x]",
+        "[prompts.x]",
         endpoint="timeout = 5",
     )
     text = "\n".join(found)
@@ -65,7 +65,7 @@ def test_all_problems_are_reported_at_once(tmp_path):
         "[models.e]: max_tokens 0 is outside 1 to",
         '[models.f]: baseline "leed" is unknown. Did you mean "lead"? Write',
         'models "a" and "A" differ only in case',
-        'there is no table "judges"',
+        'there is no table "prompts"',
         '[endpoints.local]: there is no setting "timeout"',
     ):
         assert part in text
@@ -169,7 +169,10 @@ def test_a_table_that_stands_twice_is_an_error_with_its_line(tmp_path):
         (b"[models]\na = 3", "[models.a]: this is not a table"),
         (b"endpoints = 3\n[models.a]\nbaseline='copy'", "endpoints is not a table"),
         (b"\xff", "not UTF-8"),
-        (b"x = [", "no valid TOML"),
+        (b"x = [", "no valid TOML: "),
+        (b"x = abc", "the value is none of TOML; texts need quotes (at line 1, column 5)"),
+        (b"x = 'abc", "a text has no quote at its end"),
+        (b"x 3", "there is no = after a name (at line 1, column 3)"),
         (b"x = " + b"9" * 5000, "too many digits"),
         (b"x = " + b"[" * 5000, "nested too deeply"),
         (b"# " + b"x" * 1_100_000, "at most 1 MB"),

@@ -20,6 +20,7 @@ from deconfound.features.context_features import (
     stack_standardized,
     tfidf,
 )
+from deconfound.features.text_arrays import read_texts
 from tests.support.checking import make_study
 
 
@@ -55,7 +56,7 @@ def test_without_text_contexts_are_described_by_means_over_all_models():
 
 def test_principal_components_are_those_of_a_full_decomposition():
     texts = [f"{a} {b}" for a in ("red", "green", "blue") for b in ("house", "tree", "car", "boat")]
-    rows = hashed_words(texts)
+    rows = hashed_words(read_texts(texts))
     centered = rows.toarray() - rows.toarray().mean(axis=0)
     singular = np.linalg.svd(centered, compute_uv=False)
     assert np.linalg.norm(randomized_pca(rows, 0), axis=0)[:8] == pytest.approx(singular[:8], rel=1e-6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import deconfound as dc
 from deconfound.errors import DataError, EvidenceError, UsageError
 from deconfound.features import FeatureSpec, distinct_rows
-from deconfound.features.tokenize import MAX_CHARACTERS
+from deconfound.words.word_splitting import MAX_CHARACTERS
 from tests.support.feature_studies import (
     KINDS,
     SMALL,

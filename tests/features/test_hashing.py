@@ -11,17 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize, tokenize_texts
+from deconfound.features.hashing import hash_texts
+from deconfound.features.text_arrays import read_texts
+from deconfound.words.word_splitting import MAX_CHARACTERS, tokenize
 
 BUCKETS = 2**18
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
 
 
 def rows(texts, namespace="context", buckets=BUCKETS):
-    vocabulary = Vocabulary()
-    words = tokenize_texts(texts, vocabulary)
-    return hash_texts(words, word_hashes(vocabulary), namespace, buckets)
+    return hash_texts(read_texts(texts), namespace, buckets)
 
 
 def naive_row(text, namespace, buckets):
@@ -104,8 +103,6 @@ def test_the_same_word_gets_unrelated_columns_in_each_namespace():
 
 def test_words_spread_evenly_over_columns_and_signs():
     """Counts of 20,000 words in 64 columns: chi-square with 63 degrees of freedom, 99.9999 % quantile 131."""
-    vocabulary = Vocabulary()
-    tokenize_texts([f"w{n}" for n in range(20_000)], vocabulary)
     matrix = rows([f"w{n}" for n in range(20_000)], buckets=64)
     counts = np.bincount(matrix.indices, minlength=64)
     assert ((counts - 312.5) ** 2 / 312.5).sum() < 131
@@ -123,10 +120,3 @@ def test_a_text_has_the_same_hashes_alone_and_among_others():
     together = rows(texts)
     for at, text in enumerate(texts):
         assert (together[at] != rows([text])).nnz == 0
-
-
-def test_taking_texts_repeats_and_reorders_their_words():
-    vocabulary = Vocabulary()
-    tokens = tokenize_texts(["a b", "", "c"], vocabulary).take(np.array([2, 0, 1, 0]))
-    assert tokens.token_ids.tolist() == [2, 0, 1, 0, 1]
-    assert tokens.offsets.tolist() == [0, 1, 3, 3, 5]

@@ -8,8 +8,9 @@ import pytest
 
 import deconfound as dc
 from deconfound.features import FeatureSpec
-from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS
+from deconfound.features.modifiers import WORD_BUCKETS
 from deconfound.features.study_arrays import StudyArrays
+from deconfound.words.prompt_style import STATISTICS
 from tests.support.results import prepared_demo
 
 TOPICS = {

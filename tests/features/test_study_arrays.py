@@ -10,7 +10,7 @@ import deconfound as dc
 from deconfound.design import UNKNOWN_MODEL
 from deconfound.features import FeatureSpec
 from deconfound.features.study_arrays import ReplayArrays, StudyArrays
-from deconfound.features.tokenize import MAX_CHARACTERS
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 SPEC = FeatureSpec(buckets=64)
 

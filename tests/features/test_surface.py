@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from deconfound.features import SURFACE_STATISTICS
 from deconfound.features.surface import surface_statistics
-from deconfound.features.tokenize import MAX_CHARACTERS, tokenize, tokenize_pairs
+from deconfound.features.tokenize import tokenize_pairs
+from deconfound.words.word_splitting import MAX_CHARACTERS, tokenize
 
 NAMES = [name for name, _ in SURFACE_STATISTICS]
 # A small alphabet makes texts share words, repeat themselves and look formatted; the rest is any text at all.

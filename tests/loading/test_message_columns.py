@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 import pytest
 
-from deconfound.loading import load
+from deconfound.loading import load, load_contexts
 from tests.support.studies import Good, as_csv, as_jsonl, good_with, refused, same, tables, write_study
 
 SYSTEM = {"role": "system", "content": "Be short."}
@@ -28,6 +29,8 @@ SHAPES = {
     "nested": list,
     "JSON": json.dumps,
     "request": lambda messages: json.dumps({"messages": messages}),
+    "Python": str,
+    "NumPy": lambda messages: "[" + "\n ".join(map(str, messages)) + "]",
     "parts": lambda messages: [m | {"content": [{"type": "text", "text": m["content"]}]} for m in messages],
 }
 
@@ -142,3 +145,67 @@ def test_an_ignored_column_of_messages_is_no_context():
     message = refused(**tables(good), ignore=["messages"])
     assert "context" in message
     assert "messages has no value" not in message
+
+
+def test_a_finished_conversation_as_target_is_the_context_before_its_answer():
+    """A log may name the contexts to generalize to; with its answers in them, none would be one of the study."""
+    rows = [{"messages": [SYSTEM, user(f"question {i}"), {"role": "assistant", "content": "Yes."}]} for i in range(5)]
+    rows[4]["messages"].pop()
+    texts = load_contexts(pa.Table.from_pylist(rows))["context"].to_pylist()
+    assert texts == [f"system: Be short.\n\nuser: question {i}" for i in range(5)]
+
+
+def test_a_start_of_an_answer_in_few_contexts_of_a_target_stays():
+    rows = [{"messages": [SYSTEM, user(f"question {i}")]} for i in range(5)]
+    rows[0]["messages"].append({"role": "assistant", "content": "Sure:"})
+    texts = load_contexts(pa.Table.from_pylist(rows))["context"].to_pylist()
+    assert texts[0].endswith("assistant: Sure:")
+
+
+def test_messages_that_python_printed_are_noted(tmp_path):
+    """Texts with quotes, line breaks and backslashes survive."""
+
+    def change(row):
+        row["context"] = repr([SYSTEM, user(f'it\'s "{row["context"]}"\n\\d }}\n {{')])
+
+    study = load(**write_study(tmp_path, good_with(log=change, experiment=change, replay=change), "csv"))
+    assert 'user: it\'s "question 0"\n\\d }\n {' in study.log.arrow["context"].to_pylist()[0]
+    notes = [finding for finding in study.findings if "what Python prints" in finding.message]
+    assert len(notes) == 3
+    assert "json.dumps" in notes[0].remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'role': __import__('os').system('true')}",
+        "{'role': open('x')}",
+        "[{'a'" + "[" * 5_000,
+        "{'a': " + "-" * 500_000 + "1}",
+        "{'role': 'user', 'content': '" + "x" * 2_000_000 + "'}",
+        "{'just': 'an object'}",
+        "{'a': '\\d'}",
+        "{'unclosed",
+    ],
+)
+def test_other_texts_that_look_like_python_stay_texts(text):
+    good = Good()
+    for row in good.all_rows():
+        row["context"] = text if row["context"] == "question 0" else row["context"]
+    assert text in load(**tables(good)).log.unique_values("context")
+
+
+def test_a_cell_that_cannot_be_read_among_others_is_warned_of():
+    good = good_with(**dict.fromkeys(("log", "experiment", "replay"), lambda row: with_messages(row, shape=str)))
+    good.log[3]["messages"] = good.log[3]["messages"][:-1]
+    warnings = [finding for finding in load(**tables(good)).findings if "cannot be read as such" in finding.message]
+    assert [finding.verdict for finding in warnings] == ["warn"]
+    assert "log (Table) row 4: messages looks like messages" in warnings[0].message
+
+
+def test_many_brackets_in_a_text_are_no_nesting():
+    def change(row):
+        row["context"] = repr([SYSTEM, user(row["context"] + " :(" * 300)])
+
+    study = load(**tables(good_with(log=change, experiment=change, replay=change)))
+    assert study.log.arrow["context"].to_pylist()[0].startswith("system: Be short.")

@@ -312,7 +312,7 @@ REFUSED = {
     ),
     "stars without their scale": (
         Export(outcome_as(lambda number: 1 + 4 * number)),
-        ("log.csv row 2", "5 is outside 0 to 1", "--outcome-range LO HI"),
+        ("log.csv row 2", "5 is outside 0 to 1", "--outcome-range"),
     ),
     "models in another case": (
         Export(lambda: good_with(experiment=lambda row: row.update(model=row["model"].upper()))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -11,6 +12,8 @@ from deconfound.errors import UsageError
 from deconfound.loading import load
 from deconfound.loading.row_filter import parse_filter
 from tests.support.studies import Good, as_csv, good_with, refused, tables, write_study
+
+BIG = 1_790_000_000_000_000_000  # above 2**53, where floats have gaps
 
 CELLS = [
     ("lang=de", "de", True),
@@ -43,10 +46,22 @@ CELLS = [
     ("time<2026-05-01", datetime(2026, 4, 30, tzinfo=UTC), True),
     ("time<2026-05-01", date(2026, 5, 1), False),
     ("time=2026-05-01", date(2026, 5, 1), True),
-    ("time=2026-05-01", "2026-05-01T23:30:00-08:00", True),
+    ("time=2026-05-01", "2026-05-01T23:30:00-05:00", False),
+    ("time=2026-05-02", "2026-05-01T23:30:00-05:00", True),
+    ("time>=2026-05-02", "2026-05-01T23:30:00-05:00", True),
+    ("time=2026-05-01", "2026-05-01 23:30:00", True),
+    ("time=2026-05-01", "2026-05-02", False),
     ("time=2026-05-01", datetime(2026, 5, 1, 12, tzinfo=UTC), True),
     ("time=2026-05-01", "2026-05-01 is a day", False),
-    ("time!=2026-05-01", "2026-05-01T23:30:00-08:00", False),
+    ("time!=2026-05-01", "2026-05-01T23:30:00-05:00", True),
+    (f"n={BIG + 1}", BIG, False),
+    (f"n={BIG + 1}", BIG + 1, True),
+    (f"n={BIG + 1}", str(BIG), False),
+    (f"n={BIG + 1}", Decimal(BIG), False),
+    (f"n={BIG + 1}", Decimal(BIG + 1), True),
+    (f"n!={BIG + 1}", str(BIG), True),
+    (f"n<{BIG + 1}", BIG, True),
+    (f"n>={BIG + 1}", BIG, False),
     ("n>3", "many", None),
     ("n > 3", 4, True),
 ]
@@ -165,3 +180,19 @@ def test_every_file_of_a_table_needs_the_column_of_a_condition(tmp_path):
         (tmp_path / "logs" / name).write_bytes(as_csv(rows))
     message = refused(**paths | {"log": tmp_path / "logs"}, where="env=prod")
     assert 'b.csv: there is no column "env" for --where, which a.csv has' in message
+
+
+@pytest.mark.parametrize("source", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize(("condition", "rows"), [("=", 4), ("!=", 8), ("<", 8), (">=", 4)])
+def test_whole_numbers_are_compared_exactly_in_every_source(tmp_path, source, condition, rows):
+    """Every third row of the log has a number, and all others the one before it."""
+    good = Good()
+    for number, row in enumerate(good.log):
+        row["n"] = BIG + (number % 3 == 0)
+    sources = tables(good)
+    frame = sources["log"].to_pandas()
+    study = load(
+        **(sources | {"log": frame} if source == "frame" else write_study(tmp_path, good, source)),
+        where=[f"log.n{condition}{BIG + 1}"],
+    )
+    assert len(study.log) == rows

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.producers.environments import Environment, NotInstalledError, Producer, install
+from tests.producers.environments import SCRIPTS, Environment, NotInstalledError, Producer, install
+from tests.producers.local_server import LOCAL_MODEL, serving
 
 VARIABLE = "DECONFOUND_PRODUCERS"
 
@@ -32,3 +33,10 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         return pytest.skip(f"{producer.name} cannot be installed here: {failed[producer.name]}")
 
     return make
+
+
+@pytest.fixture(scope="module")
+def local_model(installed: Callable[..., Environment]) -> Iterator[str]:
+    """The address of a small language model on this computer."""
+    with serving(installed(LOCAL_MODEL), SCRIPTS / "local_model.py") as address:
+        yield f"{address}/v1"

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,9 @@ def expected_calls(manifest: Iterable[Mapping[str, Any]]) -> list[CallRow]:
     )
 
 
-def read_files(paths: Sequence[Path], temporary: Path) -> tuple[Traces, list[CallRow]]:
+def read_files(paths: Sequence[Path]) -> tuple[Traces, list[CallRow]]:
     """Everything our package reads from some files, and its calls in the order of the rows."""
-    traces = read_traces([str(path) for path in paths], temporary / "texts.arrow")
+    traces = read_traces([str(path) for path in paths], BytesIO())
     texts = traces.table.read_texts(np.arange(len(traces.table))).to_pylist()
     rows = [
         CallRow(

@@ -34,10 +34,10 @@ def logs_in(output: Path) -> list[Path]:
     return [*output.glob("*.eval"), *output.glob("*_parcels_*.json")]
 
 
-def test_every_sample_of_both_formats_is_read_once(output, tmp_path):
+def test_every_sample_of_both_formats_is_read_once(output):
     """29 questions, three epochs and two models."""
     manifest = load_manifest(output)
-    traces, calls = read_files(logs_in(output), tmp_path)
+    traces, calls = read_files(logs_in(output))
     assert (len(logs_in(output)), len(manifest)) == (2, 174)
     assert_same(calls, expected_calls(manifest))
     assert_same(scores_of_calls(traces), expected_scores(manifest))

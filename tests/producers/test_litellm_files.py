@@ -35,9 +35,9 @@ def output(installed, tmp_path_factory) -> Path:
     return installed(LITELLM).run_script("litellm_router.py", tmp_path_factory.mktemp("litellm"))
 
 
-def test_every_call_is_read_once(output, tmp_path):
+def test_every_call_is_read_once(output):
     manifest = load_manifest(output)
-    traces, calls = read_files([output / "litellm.jsonl"], tmp_path)
+    traces, calls = read_files([output / "litellm.jsonl"])
     assert len(manifest) == 33
     assert_same(calls, expected_calls(manifest))
     assert list(traces.files) == ["LiteLLM"]

@@ -32,7 +32,7 @@ def test_every_repetition_is_read_once(installed, tmp_path):
     """26 documents, two repetitions and two models."""
     output = installed(LM_EVAL).run_script("lm_eval_tasks.py", tmp_path / "output")
     manifest, files = load_manifest(output), [output / "out"]
-    traces, calls = read_files(files, tmp_path)
+    traces, calls = read_files(files)
     assert len(manifest) == 104
     assert_same(calls, expected_calls(manifest))
     assert_same(scores_of_calls(traces), expected_scores(manifest))

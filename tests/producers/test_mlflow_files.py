@@ -38,9 +38,9 @@ def output(installed, tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["traces.jsonl", "table.jsonl"])
-def test_every_call_is_read_once(output, tmp_path, name):
+def test_every_call_is_read_once(output, name):
     manifest = load_manifest(output)
-    traces, calls = read_files([output / name], tmp_path)
+    traces, calls = read_files([output / name])
     assert len(manifest) == 29
     assert_same(calls, expected_calls(manifest))
     assert list(traces.files) == ["MLflow"]
@@ -54,8 +54,8 @@ def test_the_thumb_of_a_person_is_the_outcome(output, tmp_path, name):
     assert_same(converted_rows([output / name], tmp_path), expected_rows(load_manifest(output)))
 
 
-def test_traces_that_are_in_two_files_count_once(output, tmp_path):
+def test_traces_that_are_in_two_files_count_once(output):
     files = [output / "traces.jsonl", output / "table.jsonl"]
-    traces, calls = read_files(files, tmp_path)
+    traces, calls = read_files(files)
     assert_same(calls, expected_calls(load_manifest(output)))
     assert traces.remarks.counts["calls are in the files more than once"] == 29

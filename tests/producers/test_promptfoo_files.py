@@ -36,10 +36,10 @@ def output(installed, tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["results.json", "results.jsonl"])
-def test_every_result_is_read_once(output, tmp_path, name):
+def test_every_result_is_read_once(output, name):
     """27 tests, two prompts, two providers and two repetitions."""
     manifest = load_manifest(output)
-    traces, calls = read_files([output / name], tmp_path)
+    traces, calls = read_files([output / name])
     assert len(manifest) == 216
     assert_same(calls, expected_calls(manifest))
     assert_same(scores_of_calls(traces), expected_scores(manifest))

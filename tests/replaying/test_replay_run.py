@@ -69,6 +69,24 @@ def test_exact_messages_are_replayed_and_the_settings_system_prompt_wins(tmp_pat
     assert (found.plan.message_models, found.plan.text_models) == (("a", "b"), ("c",))
 
 
+def test_an_answer_at_the_end_is_left_out_of_each_row_that_has_one(tmp_path):
+    question = [{"role": "user", "content": "Where is it?"}]
+    answered = [{"role": "user", "content": "And now?"}, {"role": "assistant", "content": "On its way."}]
+    contexts = pa.table(
+        {"messages": list(map(json.dumps, [question, answered, [{"role": "user", "content": "Why?"}]]))}
+    )
+    with scripted_server() as server:
+        plan = ReplayPlan.load(
+            contexts, write_settings(tmp_path, server.url, model("a"), model("b", 'prompt = "{context}"'))
+        )
+        with ReplyCache(tmp_path / "cache") as cache:
+            run_plan(plan, cache, RunOptions(4, FakeClock()))
+    assert {one.body["messages"][-1]["role"] for one in server.requests} == {"user"}
+    assert not [one for one in server.requests if "On its way" in json.dumps(one.body)]
+    assert [row.text for row in plan.contexts.rows] == ["Where is it?", "And now?", "Why?"]
+    assert any("ends with an answer in 1 row" in one.message for one in plan.findings)
+
+
 def test_messages_that_cannot_be_sent_are_refused_before_the_first_call(tmp_path):
     image = [{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AA=="}}]}]
     with (
@@ -78,6 +96,42 @@ def test_messages_that_cannot_be_sent_are_refused_before_the_first_call(tmp_path
         run(server, tmp_path, model("a"), model("b", PROMPT), texts=[ASKED, image, image])
     assert "(1 context)" in str(caught.value)  # both images are one context
     assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "part", [{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "file", "file": {"file_id": "f"}}]
+)
+def test_images_that_a_prompt_would_lose_are_refused(tmp_path, part):
+    image = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}]
+    with scripted_server() as server:
+        with pytest.raises(dc.DataError, match="b cannot be asked messages with images or files by a prompt"):
+            run(server, tmp_path, model("a"), model("b", PROMPT), texts=[ASKED, image])
+        assert server.requests == []
+        assert run(server, tmp_path, model("a"), texts=[ASKED, image]).complete
+
+
+def test_tools_are_text_for_a_prompt(tmp_path):
+    call = {"id": "1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+    talk = [
+        *ASKED,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "In Graz."},
+    ]
+    with scripted_server() as server:
+        assert run(server, tmp_path, model("b", PROMPT), texts=[talk]).complete
+    assert "In Graz." in server.requests[0].text
+
+
+def test_tokens_of_a_dry_run_are_those_of_the_texts(tmp_path):
+    settings = write_settings(tmp_path, "http://127.0.0.1:9/v1", model("a", 'system = "Be kind."', "top_p = 0.5"))
+    plain = ReplayPlan.load(pa.table({"context": ["x" * 392]}), settings)
+    assert plain.estimate()[0].input_tokens == 100
+    quoted = ReplayPlan.load(pa.table({"context": ['"\n' * 196]}), settings)
+    assert quoted.estimate()[0].input_tokens == 100
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 4000}}
+    talk = [{"role": "user", "content": [{"type": "text", "text": "x" * 392}, image]}]
+    shown = ReplayPlan.load(pa.table({"messages": [json.dumps(talk)]}), settings)
+    assert shown.estimate()[0].input_tokens == 100
 
 
 def test_what_is_stored_is_not_asked_for_again(tmp_path):

@@ -47,13 +47,13 @@ ROUTING = RoutingGain(
 
 def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
     assert log_bias_text(BIAS, UNIT) == (
-        'The log ranks "maple" first, but maple is not the best model. The log overrates maple and underrates cedar. '
-        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
+        'The log ranks "maple" first, but maple is not the best model. The log overrates maple; it underrates cedar. '
+        "Its averages are typically off by 0.12; that of a single model may be off by up to 0.36."
     )
     without_names = replace(BIAS, overrated=(), underrated=())
     assert log_bias_text(without_names, UNIT) == (
         'The log ranks "maple" first, but maple is not the best model. '
-        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
+        "Its averages are typically off by 0.12; that of a single model may be off by up to 0.36."
     )
 
 
@@ -61,7 +61,7 @@ def test_a_biased_log_may_still_rank_the_best_model_first():
     biased = replace(BIAS, verdict="biased", underrated=(), best_set=("cedar", "maple"))
     assert log_bias_text(biased, UNIT) == (
         'The log overrates maple. The model it ranks first, "maple", may still be the best. '
-        "Its averages are typically off by 0.12; for a single model it may be up to 0.36."
+        "Its averages are typically off by 0.12; that of a single model may be off by up to 0.36."
     )
 
 
@@ -70,10 +70,17 @@ def test_a_log_that_ranks_the_same_model_first_is_said_to():
     assert 'The model it ranks first, "maple", is also first here.' in log_bias_text(same, UNIT)
 
 
+def test_a_model_that_only_the_log_has_a_value_for_does_not_confirm_the_log():
+    unknown = (replace(BIAS.biases[0], estimate=np.nan), *BIAS.biases[1:])
+    same = replace(BIAS, verdict="biased", best_set=("maple", "cedar"), biases=unknown)
+    assert "first here" not in log_bias_text(same, UNIT)
+
+
 def test_no_detected_bias_comes_with_its_bound():
     unbiased = replace(BIAS, verdict="no bias shown", overrated=(), underrated=(), rms_bias=0.0)
     assert log_bias_text(unbiased, UNIT) == (
-        "No bias of the log was detected at 95 % confidence; for a single model it may be up to 0.36."
+        "No bias of the log's averages was detected at 95 % confidence; "
+        "that of a single model may be off by up to 0.36."
     )
 
 
@@ -100,7 +107,14 @@ def test_each_routing_verdict_has_its_sentence():
     )
     assert routing_text(replace(inconclusive, gain_low=-0.01), UNIT) == (
         'No evidence that routing by these recommendations pays: their gain over always using "cedar" lies between '
-        "-0.010 and +0.090 (95 % confidence)."
+        "-0.010 and +0.090 (95 % confidence). No routing can gain more than +0.200 (95 % confidence)."
+    )
+    unlimited = replace(inconclusive, gain_low=-0.01, achievable_gain_bound=1.0)
+    assert routing_text(unlimited, UNIT).endswith("lies between -0.010 and +0.090 (95 % confidence).")
+    same = replace(inconclusive, gain=0.0, gain_low=-0.02, gain_high=0.02)
+    assert routing_text(same, UNIT) == (
+        "No evidence that routing pays: the recommendations do not differ from one model for all. No routing can gain "
+        "more than +0.200 (95 % confidence)."
     )
     for few in (replace(inconclusive, on_policy_rows=1), replace(inconclusive, on_policy_rows=1, gain=np.nan)):
         assert routing_text(few, UNIT) == (
@@ -124,7 +138,9 @@ def test_names_with_control_characters_stay_on_one_line():
 
 def test_biases_and_gains_are_printed_on_the_users_scale():
     stars = Scale(1.0, 5.0, "of 5 stars")
-    assert "typically off by 0.50 stars; for a single model it may be up to 1.44 stars" in log_bias_text(BIAS, stars)
+    assert "typically off by 0.50 stars; that of a single model may be off by up to 1.44 stars" in log_bias_text(
+        BIAS, stars
+    )
     assert "gains +0.20 stars over" in routing_text(ROUTING, stars)
     assert "(95 % interval +0.04 to +0.36 stars)" in routing_text(ROUTING, stars)
     assert "can gain 0.04 stars or more" in routing_text(replace(ROUTING, verdict="one model"), stars)

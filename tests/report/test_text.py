@@ -54,11 +54,12 @@ def lines(result: dc.Result, heading: str, *, verbose: bool = False) -> list[str
 
 def test_clear_contexts_name_the_assumption_behind_them(result):
     clear = tuple(replace(row, verdict="clear") for row in result.recommendations)
-    between = replace(result.policy.calibration.context_variance, estimated=False)
+    between = replace(result.policy.calibration.context_variance, estimated=True)
     calibration = replace(result.policy.calibration, context_variance=between)
-    assumed = replace(result, recommendations=clear, policy=replace(result.policy, calibration=calibration))
+    estimated = replace(result, recommendations=clear, policy=replace(result.policy, calibration=calibration))
+    assert not any(SMALL_DIFFERENCES in line for line in lines(estimated, "Routing"))
+    assumed = replace(result, recommendations=clear)
     assert any(SMALL_DIFFERENCES in line for line in lines(assumed, "Routing"))
-    assert not any(SMALL_DIFFERENCES in line for line in lines(replace(result, recommendations=clear), "Routing"))
     unclear = replace(assumed, recommendations=result.recommendations)
     assert all(row.verdict == "cannot tell" for row in result.recommendations)
     assert not any(SMALL_DIFFERENCES in line for line in lines(unclear, "Routing"))
@@ -98,6 +99,8 @@ def test_a_model_without_evidence_of_its_own_does_not_lead(result):
     values = replace(with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.1).values, covariance=covariance)
     first, second, *_ = answer_lines(replace(result, values=values))
     assert first.startswith(f"First by log and replay alone: {result.models[2]}, value 0.900.")
+    _, _, _, interval, _, bias, _ = value_rows(replace(result, values=values))[1]
+    assert (interval, bias) == ("none", "none")
     assert result.models[5] in second
 
 
@@ -122,7 +125,7 @@ def test_warnings_are_listed_with_remedies_and_inconclusive_checks_counted(resul
     passed = Finding("label leakage", "pass", Notice("No leak."))
     listed = lines(replace(result, findings=(passed, notice, unclear)), "Warnings")
     assert listed[0] == "warn: A column was renamed. Check it."
-    assert listed[1].startswith("1 check was inconclusive")
+    assert listed[1] == "1 check was inconclusive; `deconfound check` lists what it needs."
     assert len(listed) == 2
     listed = lines(replace(result, findings=(FAILED,)), "Warnings")
     assert listed == ["fail (A2): Outputs differ. Replay again.", false_alarm_note(0.95)]
@@ -172,10 +175,11 @@ def test_the_contexts_are_named_where_they_are_not_the_experiments(result):
     population = result.population
     assert population.kind == "experiment"
     target = Population("target", "target.csv", 400, 360, 142.4, 0)
-    (line,) = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
+    line, log = (each for each in answer_lines(replace(result, population=target)) if "context" in each)
     assert line == (
         "Values are for the 400 contexts of target.csv; after weighting, the 360 experiment rows count as 142."
     )
+    assert log.endswith("This compares the log with the experiment's own contexts, not with the target's.")
     own = result.counts.experiment.contexts
     mixed = Population("experiment and extra contexts", "replay.csv", own + 50, 360, 360.0, 0)
     assert f"Values are for the experiment's {own} contexts and 50 other replayed ones (--extra-contexts)." in (
@@ -211,6 +215,37 @@ def test_few_unseparated_pairs_are_named_and_many_listed_by_rank(result):
         "4 and 5 to 6",
         "5 and 6",
     ]
+
+
+def test_a_best_model_whose_lead_no_comparison_of_pairs_confirms_is_said_to_be_so(result):
+    """A lead of 2.7 standard errors of the difference: beyond 2.2 of five rivals, one-sided, not 2.85 of 15 pairs."""
+    close = with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.5 + 2.7 * np.sqrt(2) * 0.01], 0.01)
+    assert close.values.best_set() == (result.models[5],)
+    (line,) = lines(close, "Comparisons")
+    assert line == (
+        f"{result.models[5]} is the best model by a test of that question alone; in a comparison of all pairs its lead "
+        f"over {result.models[4]} is not significant."
+    )
+
+
+def test_a_model_that_was_only_replayed_is_no_candidate_for_the_best(result):
+    covariance = 1e-6 * np.eye(6)
+    covariance[0, 0] = np.inf
+    values = replace(with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.9], 0.001).values, covariance=covariance)
+    first, second, *_ = answer_lines(replace(result, values=values))
+    assert first.startswith(f"Leading model: {result.models[5]}, ")
+    others = ",".join(result.models[1:])
+    assert second == (
+        f"Too few randomized rows to judge {result.models[0]}: randomize some, or leave them out with "
+        f"--models {others}."
+    )
+
+
+def test_routing_that_pays_is_part_of_the_answer(result):
+    pays = replace(result, routing=replace(result.routing, gain=0.1, verdict="route"))
+    assert any(line.startswith("Routing pays: ") for line in answer_lines(pays))
+    assert not any("Routing pays: " in line for line in lines(pays, "Routing"))
+    assert not any("Routing" in line for line in answer_lines(result))
 
 
 def test_the_table_has_one_row_per_model_best_first(result):
@@ -280,7 +315,7 @@ def test_a_result_on_another_scale_is_printed_on_it(result):
     assert cells[5] == f"{4 * (result.raw_log.estimate[i] - row['estimate']):+.2f}"
     assert cells[6] == f"{1 + 4 * result.experiment.estimate[i]:.2f} ± {4 * result.experiment.standard_error[i]:.2f}"
     assert f"up to {4 * result.log_bias.max_bias_bound:.2f}" in text
-    assert "gains +0.40 over" in lines(stars, "Routing")[0]
+    assert any("gains +0.40 over" in line for line in answer_lines(stars))
     assert "on your scale from 1 to 5" in comparison([stars])
     assert f"{1 + 4 * row['estimate']:.2f} ± " in comparison([stars])
     assert "your scale" not in result.summary(verbose=True)

@@ -203,7 +203,7 @@ THREE_TENTHS = {f"propensity_{name}": 0.3 for name in ("ant", "bee", "cat")}
 # fmt: off
 CASES: list[Case] = [
     # outcomes
-    Case("outcome above 1", rows("csv", one("log", 6, outcome=4)), "log.csv row 7", ("outcome 4",), "--outcome-range LO HI"),
+    Case("outcome above 1", rows("csv", one("log", 6, outcome=4)), "log.csv row 7", ("outcome 4",), "--outcome-range 0 4 if more is better, 4 0 if less is better"),
     Case("outcome below 0", rows("jsonl", one("experiment", 2, outcome=-1)), "experiment.jsonl line 3", ("outcome -1",), "--outcome-range"),
     Case("outcome NaN", rows("parquet", every("log", outcome=float("nan"))), "log.parquet", ("no row has an outcome",), "--map outcome=COLUMN"),
     Case("outcome empty", rows("csv", every("experiment", outcome="")), "experiment.csv", ("no row has an outcome",), "--map outcome=COLUMN"),

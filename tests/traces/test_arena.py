@@ -8,6 +8,7 @@ import pytest
 
 from deconfound.chat.conversation import Message
 from deconfound.traces.arena import Arena
+from tests.support.litellm_calls import converted
 from tests.support.trace_records import from_values, read
 
 QUESTION = "Where is my parcel?"
@@ -210,3 +211,33 @@ def test_records_without_models_or_winner_are_counted(changes):
         [],
         {"records are not battles of two models with a winner": 1},
     )
+
+
+@pytest.mark.parametrize("battle", [battle_140k(), battle_55k(), battle_fastchat()])
+def test_a_battle_that_is_in_two_files_is_read_once(battle):
+    calls, scores, remarks = read(Arena(), from_values(battle, battle))
+    assert (len(calls), len(scores)) == (2, 2)
+    assert remarks["battles are in the files more than once"] == 1
+
+
+def test_votes_of_two_judges_judge_one_battle():
+    battles = [battle_140k(judge="arena_user_1"), battle_140k(judge="arena_user_2", winner="model_b")]
+    calls, scores, _ = read(Arena(), from_values(*battles))
+    assert [call.call_id for call in calls] == ["b-1/a", "b-1/b"]
+    assert [(score.target_id, score.value) for score in scores] == [
+        ("b-1/a", 1.0),
+        ("b-1/b", 0.0),
+        ("b-1/a", 0.0),
+        ("b-1/b", 1.0),
+    ]
+
+
+@pytest.mark.parametrize("unit", ["turn", "call", "first"])
+def test_both_sides_of_a_battle_are_rows_whatever_the_unit(tmp_path, unit):
+    battles = [battle_140k(), battle_140k(id="b-2", evaluation_session_id="s-2"), battle_fastchat()]
+    later = battle_140k(id="b-3", timestamp="2025-05-02T00:00:00")  # of the session of the first
+    code, tables = converted(tmp_path, [*battles, later], "--unit", unit)
+    assert code == 0
+    found = [row["call_id"].rpartition("/")[2] for row in tables["log"]]
+    assert found == ["a", "b"] * (3 if unit == "first" else 4)
+    assert None not in [row["outcome"] for row in tables["log"]]

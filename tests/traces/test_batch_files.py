@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tracemalloc
+from time import process_time
 
 import pytest
 
@@ -146,10 +147,11 @@ def test_a_request_without_answer_is_an_error_of_the_model_that_was_asked(line, 
 )
 @pytest.mark.parametrize("with_request", [True, False])
 def test_custom_ids_of_a_replay_say_context_model_and_draw(custom_id, context, model, draw, with_request):
-    lines = [*([asked(custom_id, "elm")] if with_request else []), answered(custom_id)]
+    request = "elm" if model else "cedar"  # an id that names the model may have been asked for by another name
+    lines = [*([asked(custom_id, request)] if with_request else []), answered(custom_id)]
     (call,) = read(BatchFiles(), from_values(*lines))[0]
     assert (call.context_id, call.draw) == (context, draw)
-    assert call.requested_model == ("elm" if with_request else model)
+    assert call.requested_model == (request if with_request else model)
 
 
 def test_calls_of_a_replay_are_not_collected_when_their_requests_come_first():
@@ -247,3 +249,44 @@ def test_equal_messages_of_many_models_and_draws_are_stored_once():
     tracemalloc.stop()
     assert len(store._packed) == 10
     assert used < 400_000
+
+
+@pytest.mark.parametrize(
+    ("requested", "answering"),
+    [
+        ("cedar", "cedar"),
+        ("cedar", "cedar-2026-09-01"),
+        ("cedar-latest", "cedar-20260901"),
+        ("acme/cedar", "Cedar-0901"),
+        ("us.acme.cedar-20260901-v1:0", "cedar-20260901-v1:0"),
+        ("", "cedar"),
+        ("cedar", ""),
+    ],
+)
+def test_an_answer_belongs_to_a_request_to_its_model(requested, answering):
+    calls, _, remarks = read(BatchFiles(), from_values(asked(model=requested), answered(model=answering)))
+    assert (calls[0].messages, remarks) == (ASKED, {})
+
+
+@pytest.mark.parametrize(
+    ("requested", "answering"),
+    [("cedar", "elm"), ("cedar", "cedar-mini"), ("cedar-mini", "cedar"), ("cedar-2026-05-01", "cedar-2026-09-01")],
+)
+def test_an_answer_of_another_model_has_no_request(requested, answering):
+    """Files of several models may use the same ids for other questions."""
+    lines = [asked(model=requested), answered(model=requested), answered(model=answering)]
+    calls, _, remarks = read(BatchFiles(), from_values(*lines))
+    assert [call.messages for call in calls] == [ASKED, ()]
+    assert calls[1].flags == {"no content"}
+    assert remarks == {"answers have no request to their model in the files": 1}
+
+
+def test_many_requests_of_one_custom_id_take_linear_time():
+    store, remarks = RequestStore(), Remarks()
+    start = process_time()
+    for number in range(20_000):
+        value = asked(model=f"m{number}x", messages=[{"role": "user", "content": f"q{number}"}])
+        store.add("p1", value, f"line {number}", remarks)
+    found = [store.answer("p1", f"m{number}x") for number in range(20_000)]
+    assert process_time() - start < 10.0  # it took minutes when each one was compared with all others
+    assert [one.origin for one in found if one is not None] == [f"line {number}" for number in range(20_000)]

@@ -59,15 +59,41 @@ def test_units_with_two_variants_are_ordinary_use_before_their_first_exposure():
 
 
 def test_a_call_that_another_model_answered_is_neither_experiment_nor_log():
-    rows = experiment([call("u1", "bee"), call("u1", "ant"), call("u2", "bee")])
-    assert rows.randomized.tolist() == [False, True, True]
-    assert rows.excluded.tolist() == [True, False, False]
+    rows = experiment([call("u1", "bee"), *[call("u1", "ant")] * 3, call("u2", "bee")])
+    assert rows.randomized.tolist() == [False, True, True, True, True]
+    assert rows.excluded.tolist() == [True, False, False, False, False]
     assert rows.reasons == {OTHER_MODEL: 1}
+
+
+def test_exposures_that_many_calls_contradict_are_refused_with_the_likely_cause():
+    """Calls that happen to have the right model would be a selection."""
+    with pytest.raises(UsageError, match=r"40 % of 5 exposed calls.*most often .bee. instead of .ant. \(2 calls\)"):
+        experiment([*[call("u1", "bee")] * 2, call("u1", "ant"), *[call("u2", "bee")] * 2])
+
+
+def test_fallbacks_are_no_sign_of_another_experiment():
+    rows = experiment([*[call("u1", "bee", flags=frozenset(["fallback"]))] * 3, call("u1", "ant"), call("u2", "bee")])
+    assert rows.reasons == {"fallback": 3}
+
+
+def test_a_variant_whose_model_no_call_has_is_named_with_the_models():
+    calls = [call("u1", "cedar-2026-01-01"), call("u2", "bee")]
+    with pytest.raises(UsageError) as caught:
+        experiment(calls, variants={"0": "cedar", "1": "bee"})
+    assert '--variant 0=cedar: "cedar" is no model of these calls' in str(caught.value)
+    assert '("cedar" differs from "cedar-2026-01-01" only in a date at the end)' in str(caught.value)
+    assert "The models are bee, cedar-2026-01-01." in str(caught.value)
 
 
 def test_variants_that_are_no_models_are_asked_for():
     with pytest.raises(UsageError, match=r"which model does the variant .0. stand for"):
         experiment([call("u1", "ant"), call("u2", "bee")], variants={})
+
+
+def test_users_in_another_case_are_named_as_the_cause():
+    table = {**GROWTHBOOK, "user_id": ["U1", "U2", "U3", "U4", "U5"]}
+    with pytest.raises(DataError, match="units in the table differ from users only in case"):
+        experiment([call("u1", "ant"), call("u2", "bee")], table=table)
 
 
 def test_of_several_experiments_one_must_be_named():
@@ -146,3 +172,29 @@ def test_every_marked_call_must_record_the_propensity():
     calls = [call("a", "ant", attributes={"p": "0.3", "exp": "1"}), call("b", "ant", attributes={"exp": "1"})]
     with pytest.raises(DataError, match="p has no value"):
         find_experiment(calls, ExperimentRule(where=(Condition("exp", "1"),), attribute="p"))
+
+
+def test_a_conversation_with_the_number_of_a_user_was_not_exposed():
+    """A call is of its user, whatever the number of its conversation is; without a user, of its conversation."""
+    table = {"user_id": ["1", "2"], "variant": ["ant", "bee"]}
+    calls = [
+        call("1", "ant", conversation="9"),
+        call("9", "ant", conversation="1"),
+        call("", "bee", conversation="2"),
+    ]
+    assert experiment(calls, table, {}).randomized.tolist() == [True, False, True]
+
+
+def test_a_table_of_sessions_is_matched_by_session():
+    table = {"session_id": ["1", "2"], "variant": ["ant", "bee"]}
+    calls = [call("1", "ant", conversation="9"), call("9", "ant", conversation="1"), call("8", "bee", conversation="2")]
+    assert experiment(calls, table, {}).randomized.tolist() == [False, True, True]
+
+
+def test_units_of_another_name_are_what_their_ids_are():
+    table = {"unit_id": ["s1", "s2"], "variant": ["ant", "bee"]}
+    calls = [call("u1", "ant", conversation="s1"), call("u2", "ant", conversation="s9")]
+    assert experiment(calls, table, {"bee": "ant"}).randomized.tolist() == [True, False]
+    both = [call("1", "ant", conversation="2"), call("2", "ant", conversation="1")]
+    with pytest.raises(DataError, match="user_id or session_id"):
+        experiment(both, {"unit_id": ["1", "2"], "variant": ["ant", "bee"]}, {"bee": "ant"})

@@ -290,8 +290,8 @@ def test_columns_of_the_user_interface_are_scores():
     trace = api(TRACE) | {"helpful": [0.5], "observations": ["o-17"], "scores": ["sc-5"]}
     found, _ = read_in_order(Langfuse(), [row, trace])
     assert found[1:] == [
-        Score("x.jsonl line 1", "helpful", 1.0, "unknown", "call", "o-17"),
-        Score("x.jsonl line 1", "helpful", 0.0, "unknown", "call", "o-17"),
+        Score("x.jsonl line 1", "helpful", 1.0, "unknown", "call", "o-17", "value 1"),
+        Score("x.jsonl line 1", "helpful", 0.0, "unknown", "call", "o-17", "value 2"),
         Score("x.jsonl line 1", "tone", "warm", "unknown", "call", "o-17"),
         Score("x.jsonl line 2", "helpful", 0.5, "unknown", "trace", "t-9"),
     ]

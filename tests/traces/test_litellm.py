@@ -149,6 +149,13 @@ def test_a_wrapped_payload_is_the_same_call(inner):
     assert LiteLlm().recognizes(wrapped)
 
 
+def test_the_id_of_the_record_and_that_of_the_response_are_both_known():
+    """Feedback may have either, and neither is that of LiteLLM's own call."""
+    record = {name: value for name, value in PAYLOAD.items() if name != "litellm_call_id"}
+    call = read_one({**record, "id": "call-1", "metadata": {}, "response": {**PAYLOAD["response"], "id": "resp-1"}})
+    assert (call.call_id, call.response_id) == ("call-1", "resp-1")
+
+
 def test_spend_logs_without_prompts_say_so():
     call = read_one(SPEND_LOG)
     assert call.flags == {"no content"}
@@ -393,3 +400,37 @@ def test_half_a_surrogate_pair_and_deep_nesting_are_survived():
         deep = [deep]
     found, remarks = read_in_order(LiteLlm(), [PAYLOAD | {"metadata": {"requester_metadata": {"a": deep}}}])
     assert (found, list(remarks.counts)) == ([], [TOO_DEEP])
+
+
+AS_ROW = {
+    **{key: SPEND_LOG[key] for key in ("call_type", "custom_llm_provider", "metadata", "status", "cache_hit")},
+    "request_id": "cc-41",
+    "startTime": "2026-09-21T14:13:20.120Z",
+    "model": "cedar-2",
+    "model_group": "chat",
+    "messages": json.dumps(PAYLOAD["messages"]),
+    "response": json.dumps(PAYLOAD["response"]),
+}
+WITHOUT_TEXTS = AS_ROW | {"messages": "{}", "response": "{}"}
+
+
+@pytest.mark.parametrize("records", [[PAYLOAD, AS_ROW], [AS_ROW, PAYLOAD], [PAYLOAD, WITHOUT_TEXTS]])
+def test_a_callback_and_a_row_of_the_spend_logs_are_one_call(records):
+    found, remarks = read_in_order(LiteLlm(), records)
+    assert [call.outputs for call in found] == [("In Graz.",)]
+    assert remarks.counts == {"records are repeated": 1}
+
+
+def test_a_row_without_texts_does_not_hide_the_callback():
+    found, _ = read_in_order(LiteLlm(), [WITHOUT_TEXTS, PAYLOAD])
+    assert [call.outputs for call in found] == [(), ("In Graz.",)]
+
+
+def test_answers_from_the_cache_are_calls_of_their_own():
+    others = [
+        PAYLOAD | {"cache_hit": True, "startTime": PAYLOAD["startTime"] + 1, "litellm_call_id": "7e"},
+        PAYLOAD | {"cache_hit": True, "litellm_call_id": "7f"},
+    ]
+    found, remarks = read_in_order(LiteLlm(), [PAYLOAD, *others])
+    assert len(found) == 3
+    assert remarks.counts == {}

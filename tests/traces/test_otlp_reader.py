@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from pathlib import Path
 
 import pytest
 
 from deconfound.chat.conversation import Message
 from deconfound.traces.otlp_reader import Otlp
+from deconfound.traces.reader import Record, Remarks
 from tests.support.otlp_dialects import (
     ANSWER,
     DIALECTS,
@@ -202,3 +205,27 @@ def test_of_a_repeated_attribute_the_last_counts_even_if_it_is_empty(last, expec
 
 def test_a_value_of_two_types_is_a_list_before_it_is_a_text():
     assert arm_of({"stringValue": "a", "arrayValue": {"values": [{"stringValue": "b"}]}}) == '["b"]'
+
+
+def test_texts_of_calls_are_not_held_in_memory():
+    """200 calls of 100 kB each would need 20 MB."""
+
+    def records():
+        for number in range(200):
+            messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": f"{number} " * 25_000}]}])
+            attributes = {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.response.model": "oak",
+                "gen_ai.input.messages": messages,
+                "gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "x"}]),
+            }
+            value = spans_document(span_of(attributes, spanId=f"{number:016x}"))
+            yield Record(value, f"line {number}", Path("x.jsonl"))
+
+    tracemalloc.start()
+    lengths = [len(call.messages[0].text) for call in Otlp().read(records(), Remarks())]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(lengths) == 200
+    assert min(lengths) >= 50_000
+    assert peak < 5_000_000

@@ -38,7 +38,7 @@ def annotation(**fields):
 
 def test_an_event_of_an_evaluation_judges_its_span():
     event = {"name": RESULT, "timeUnixNano": "1790000002000000000", "attributes": attribute_list(THUMB)}
-    expected = Score("x.jsonl line 1", "thumb", 1.0, "unknown", "call", SPAN, "", 1790000002.0)
+    expected = Score("x.jsonl line 1", "thumb", 1.0, "unknown", "call", SPAN, "", 1790000002.0, trace_id=TRACE)
     assert scores_of(spans_document(span_of(CALL, events=[event]))) == [expected]
     log = logs_document(event_of(RESULT, THUMB, timeUnixNano="1790000002000000000"))
     for values in ((log, CHAT), (CHAT, log)):
@@ -83,7 +83,7 @@ def test_scores_of_tools_and_scores_of_nothing_are_remarked():
 )
 def test_annotations_on_a_span_say_who_gave_them(kind, author):
     note = annotation(name="helpful", score=0.5, label="so-so", annotator_kind=kind, identifier="j-2")
-    expected = Score("x.jsonl line 1", "helpful", 0.5, author, "call", SPAN, "j-2")
+    expected = Score("x.jsonl line 1", "helpful", 0.5, author, "call", SPAN, "j-2", trace_id=TRACE)
     assert scores_of(spans_document(span_of({**CALL, **note}))) == [expected]
 
 

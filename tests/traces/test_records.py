@@ -12,7 +12,7 @@ from itertools import islice
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -207,6 +207,7 @@ def test_lines_are_streamed(tmp_path):
 
 @settings(max_examples=30)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+@example(b"\x1e")
 def test_any_content_gives_records_or_an_error_of_the_package(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("any")
     for name in ("x.jsonl", "x.json", "x.csv", "x.parquet", "x.jsonl.gz"):

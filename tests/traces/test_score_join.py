@@ -12,7 +12,7 @@ from deconfound.errors import DataError, UsageError
 from deconfound.loading.outcome_words import OutcomeScale
 from deconfound.traces.call import Call, Score
 from deconfound.traces.call_table import CallSummary
-from deconfound.traces.score_join import choose_outcome, join_scores
+from deconfound.traces.score_join import choose_outcomes, join_scores
 
 
 def summary(number, **fields):
@@ -91,26 +91,26 @@ def test_other_words_are_no_numbers(text):
 
 def test_the_only_human_score_is_the_outcome_and_in_doubt_the_user_is_asked():
     human, judge = score("call", "c0"), score("call", "c0", name="judge", author="judge")
-    assert choose_outcome(joined(human, judge), None) == "thumb"
-    assert choose_outcome(joined(human, judge), "judge") == "judge"
-    assert choose_outcome(joined(), None) is None
+    assert choose_outcomes(joined(human, judge)) == ("thumb",)
+    assert choose_outcomes(joined(human, judge), ["judge"]) == ("judge",)
+    assert choose_outcomes(joined()) == ()
     with pytest.raises(UsageError, match=r"Which score is the outcome\?"):
-        choose_outcome(joined(human, score("call", "c1", name="stars")), None)
+        choose_outcomes(joined(human, score("call", "c1", name="stars")))
     with pytest.raises(UsageError, match=r"Which score is the outcome\?"):
-        choose_outcome(joined(judge), None)
+        choose_outcomes(joined(judge))
 
 
 @pytest.mark.parametrize("value", ["1", 0, 1.0, "0"])
 def test_numbers_may_stand_beside_the_words_that_mean_them(value):
     result = joined(score("call", "c0", "yes"), score("call", "c1", value))
-    assert choose_outcome(result, None) == "thumb"
+    assert choose_outcomes(result) == ("thumb",)
     assert result.values["thumb"].tolist() == [1.0, float(value)]
 
 
 @pytest.mark.parametrize(("word", "number"), [("yes", "4"), ("90%", "1"), ("good", 1), ("no", 0.5)])
 def test_other_numbers_beside_words_are_no_outcome(word, number):
     with pytest.raises(DataError, match="has words and numbers"):
-        choose_outcome(joined(score("call", "c0", word), score("call", "c1", number)), None)
+        choose_outcomes(joined(score("call", "c0", word), score("call", "c1", number)))
 
 
 def test_codes_for_missing_scores_are_no_scores():

@@ -9,7 +9,7 @@ import pytest
 from deconfound.chat.conversation import Message
 from deconfound.traces.call import Call
 from deconfound.traces.call_table import collect_calls
-from deconfound.traces.units import EARLIER_CALL, LATER_TURN, choose_units
+from deconfound.traces.units import EARLIER_CALL, LATER_TURN, UNSEEN_CALL, choose_units
 
 
 def call(number, **fields):
@@ -80,3 +80,27 @@ def test_halves_of_surrogate_pairs_become_question_marks():
     table = collect_calls([("r", broken)], io.BytesIO())
     assert table.calls[0].call_id == "c?"
     assert table.read_texts(choose_units(table.calls).rows).to_pylist()[0]["context"] == "é ?"
+
+
+UNUSABLE_ENDS = [{"flags": frozenset({flag})} for flag in ("error", "no content", "tool call")]
+
+
+@pytest.mark.parametrize("fields", UNUSABLE_ENDS)
+def test_a_turn_whose_last_call_cannot_be_used_has_no_unit(fields):
+    calls = [call(1, trace_id="t", time=1.0), call(2, trace_id="t", time=2.0, **fields), call(3, trace_id="other")]
+    chosen, left_out = units_of(calls)
+    assert chosen == ["c3"]
+    assert left_out == {next(iter(fields["flags"])): 1, UNSEEN_CALL: 1}
+
+
+def test_an_internal_call_after_the_answer_does_not_hide_it():
+    calls = [call(1, trace_id="t", time=1.0), call(2, trace_id="t", time=2.0, flags=frozenset({"internal"}))]
+    assert units_of(calls)[0] == ["c1"]
+
+
+def test_a_later_turn_is_not_the_first_where_the_first_cannot_be_used():
+    calls = [
+        call(1, trace_id="t1", conversation="s", time=1.0, flags=frozenset({"error"})),
+        call(2, trace_id="t2", conversation="s", time=2.0),
+    ]
+    assert units_of(calls, "first") == ([], {"error": 1, LATER_TURN: 1})

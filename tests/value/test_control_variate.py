@@ -78,6 +78,8 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
         dispersion = variance[a] / possible[a]
         informative = information * df[a]
         dispersion = max(dispersion, (prior[a] * shared + informative * dispersion) / (prior[a] + informative))
+        if variance[a] < 1e-20:
+            dispersion = shared
         effective_rows = 1 / (dispersion * squares[a])
         binomial[a] = smoothed_variance(min(max(estimate[a], 0.0), 1.0), effective_rows)
         added[a] = max(binomial[a] / effective_rows - variance[a] * squares[a], 0.0)

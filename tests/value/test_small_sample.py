@@ -281,3 +281,12 @@ def test_rare_extremes_say_little_about_a_variance() -> None:
     outcome[[0, 25]] = 0.9  # models 0 and 1 have one extreme each
     result = moderated_outcomes(model, outcome)
     assert 0.5 * result.dispersion[0] < result.dispersion[2] < result.dispersion[0]
+
+
+def test_a_model_whose_outcomes_are_all_equal_has_the_shared_dispersion_wherever_they_are():
+    """Rare extremes above a floor: fifty outcomes of 0.02 do not show that none is one."""
+    model = np.repeat(np.arange(3), 50)
+    outcome = np.where(np.arange(150) % 25 == 0, 1.0, 0.02)
+    outcome[:50] = 0.02
+    dispersion = moderated_outcomes(model, outcome).dispersion
+    assert dispersion[0] > 0.8 * dispersion[1]

@@ -10,6 +10,7 @@ from scipy import optimize
 from deconfound.errors import UsageError
 from deconfound.value.transport import MAX_WEIGHT, TransportWeights, logistic_ridge, transport_weights
 from tests.support.checking import each, make_study, study_arrays
+from tests.support.transport import transport
 
 GARDEN, OFFICE = ("roof", "garden", "lamp", "heating"), ("invoice", "router", "passport", "printer")
 
@@ -21,11 +22,12 @@ def shifted_rows(seed, shift, n=300, m=600, columns=3):
     return experiment, target
 
 
-def test_the_effective_rows_are_kishs():
+@pytest.mark.parametrize(
+    ("weight", "rows"), [(np.ones(50), 50.0), (np.eye(9)[0] * 9, 1.0), (np.array([0.5, 1.5]), 1.6)]
+)
+def test_the_effective_rows_are_kishs(weight, rows):
     """Equal weights leave all rows; one row of weight n leaves one; 1 and 3 leave 16 / 10 of two."""
-    assert TransportWeights(np.ones(50), 1.0, 0.0).effective_rows == pytest.approx(50)
-    assert TransportWeights(np.eye(9)[0] * 9, 1.0, 0.0).effective_rows == pytest.approx(1)
-    assert TransportWeights(np.array([0.5, 1.5]), 1.0, 0.0).effective_rows == pytest.approx(1.6)
+    assert transport(weight).effective_rows == pytest.approx(rows)
 
 
 def test_newton_finds_what_a_general_minimizer_finds():
@@ -65,15 +67,16 @@ def test_weights_follow_the_density_ratio():
 
 
 def test_without_a_shift_the_weights_stay_near_one():
+    """Nine balanced means differ by chance, which costs about 9 (1 / 300 + 1 / 600) = 4.5 % of the rows."""
     shares = [TransportWeights.fit(*shifted_rows(seed, 0.0), seed).effective_rows / 300 for seed in range(10)]
-    assert np.mean(shares) > 0.97
+    assert np.mean(shares) > 0.92
 
 
-def test_a_row_is_weighted_by_a_classifier_fitted_without_it():
-    """Without a shift, twenty columns and few rows: a classifier fitted on the rows would take noise for a shift."""
+def test_few_rows_are_not_spent_on_chance_differences():
+    """Without a shift, twenty columns and 60 rows: exact balance of columns and squares leaves a third of the rows."""
     rows = [shifted_rows(seed, 0.0, n=60, m=80, columns=20) for seed in range(10)]
     shares = [TransportWeights.fit(*each_rows, seed).effective_rows / 60 for seed, each_rows in enumerate(rows)]
-    assert np.mean(shares) > 0.8
+    assert np.mean(shares) > 0.5
 
 
 def test_a_target_without_overlap_lies_outside_the_support():

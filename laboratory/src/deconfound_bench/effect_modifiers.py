@@ -6,8 +6,9 @@ import numpy as np
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.features.blocks import Scaling, fit_scaling
-from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS
+from deconfound.features.modifiers import WORD_BUCKETS
 from deconfound.threads import one_blas_thread
+from deconfound.words.prompt_style import STATISTICS
 
 
 def fit_modifier_scaling(log: FloatArray, counts: IntArray) -> Scaling:

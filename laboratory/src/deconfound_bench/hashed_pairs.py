@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray, csr_inner_products
-from deconfound.features.hashing import hash_texts, word_hashes
+from deconfound.features.hashing import hash_words
 from deconfound.features.modifiers import context_modifiers
 from deconfound.features.tokenize import tokenize_pairs
 
@@ -42,7 +42,6 @@ class HashedPairs:
 def hash_pairs(contexts: Sequence[str], outputs: Sequence[str], context: IntArray, buckets: int) -> HashedPairs:
     """Hash each context and each output once."""
     texts = tokenize_pairs(contexts, outputs, context, np.arange(len(outputs)))
-    hashes = word_hashes(texts.vocabulary)
-    hashed_contexts = hash_texts(texts.context_tokens, hashes, "context", buckets)
-    hashed_outputs = hash_texts(texts.output_tokens, hashes, "output", buckets)
+    hashed_contexts = hash_words(texts.context_words, "context", buckets)
+    hashed_outputs = hash_words(texts.output_words, "output", buckets)
     return HashedPairs(hashed_contexts, hashed_outputs, context, context_modifiers(texts, hashed_contexts))

@@ -16,8 +16,11 @@ MAX_BYTES = 10_000_000  # a thousand models with long names, or their plan, are 
 def read_json(path: str | os.PathLike[str], fix: str) -> Any:  # noqa: ANN401  (whatever JSON can hold)
     """Parse the file; ``fix`` says which file was expected. Objects with a key twice are refused."""
     source = readable_path(path)
+    given = Path(path)
+    if given.exists() and not (given.is_file() or given.is_dir()):  # a pipe would keep us waiting
+        raise DataError([Problem(source, "this is a pipe or a device, not a file", fix)])
     try:
-        with Path(path).open("rb") as file:
+        with given.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         what = f"the file cannot be opened: {error.strerror or error}"

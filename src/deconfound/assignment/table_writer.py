@@ -45,7 +45,14 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _jsonl(table: pa.Table) -> str:
     rows = (row for batch in table.to_batches(ROWS_AT_ONCE) for row in batch.to_pylist())
-    return "".join(f"{escape_json(json.dumps(row, ensure_ascii=False, allow_nan=False))}\n" for row in rows)
+    finite = ({name: None if value != value else value for name, value in row.items()} for row in rows)  # noqa: PLR0124
+    return "".join(f"{escape_json(json.dumps(row, ensure_ascii=False, allow_nan=False))}\n" for row in finite)
+
+
+def _csv_cell(value: object) -> str:
+    if isinstance(value, str):
+        return escape_formulas(value)
+    return "" if value is None else repr(value)
 
 
 def _csv(table: pa.Table, exact: Sequence[str]) -> str:
@@ -60,11 +67,6 @@ def _csv(table: pa.Table, exact: Sequence[str]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
     for batch in table.to_batches(ROWS_AT_ONCE):
-        columns = [
-            [escape_formulas(cell) for cell in column.to_pylist()]
-            if pa.types.is_string(column.type)
-            else list(map(repr, column.to_pylist()))
-            for column in batch.columns
-        ]
+        columns = [list(map(_csv_cell, column.to_pylist())) for column in batch.columns]
         writer.writerows(zip(*columns, strict=True))
     return text.getvalue()

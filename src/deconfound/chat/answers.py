@@ -12,13 +12,17 @@ from deconfound.chat.message_content import (
     MAX_DEPTH,
     RESULT_TYPES,
     ROLES,
+    SPOKEN_KEYS,
+    are_choices,
     canonical_json,
     content_text,
     decode,
     is_part,
+    is_spoken,
     tool_calls,
 )
 
+AROUND_OUTPUT = {"output", "input", "chat_history", "intermediate_steps", "metadata"}  # keys of a chain's result
 TRUNCATED = ("length", "max_tokens", "max_output_tokens", "MAX_TOKENS")
 
 
@@ -66,31 +70,45 @@ def _answers_of_list(value: Sequence[Any], depth: int) -> Iterator[Answer]:
             yield from _answers(one, depth - 1)
 
 
-def _answers_of_object(value: Mapping[str, Any], depth: int) -> Iterator[Answer]:
-    choices = next((value[key] for key in CHOICE_KEYS if isinstance(value.get(key), list)), None)
+def _answers_of_object(value: Mapping[str, Any], depth: int, *, is_message: bool = False) -> Iterator[Answer]:
+    """The answers in an object; one of another shape is an answer in JSON unless ``is_message`` is known."""
+    choices = next((value[key] for key in CHOICE_KEYS if are_choices(value.get(key))), None)
+    output, messages, message, content = (value.get(key) for key in ("output", "messages", "message", "content"))
     if choices is not None:
-        yield from (answer for choice in choices for answer in _answers(choice, depth - 1))
-    elif isinstance(value.get("output"), list):  # of the Responses API: messages, reasoning and calls of tools
-        yield _answer_from_parts(value["output"], depth, truncated=value.get("status") == "incomplete")
-    elif isinstance(value.get("messages"), list) and value["messages"]:
-        yield from _answers(value["messages"][-1:], depth - 1)
-    elif isinstance(value.get("message"), Mapping):
-        yield from _answers_inside(value, value["message"], depth)
+        yield from _answers_of_choices(choices, depth)
+    elif isinstance(output, list) and _are_items(output):  # of the Responses API: messages, reasoning, calls of tools
+        yield _answer_from_parts(output, depth, truncated=value.get("status") == "incomplete")
+    elif isinstance(messages, list) and messages and isinstance(messages[-1], Mapping | list):
+        yield from _answers(messages[-1:], depth - 1)
+    elif isinstance(message, Mapping) and (is_message or is_spoken(message) or "lc" in message):
+        yield from _answers_inside(value, message, depth)
     elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
-        yield from _answers_of_object(value["kwargs"], depth - 1)
-    elif isinstance(value.get("content"), Mapping):  # of a candidate of Gemini
-        yield from _answers_inside(value, value["content"], depth)
-    elif any(key in value for key in ("content", "parts", "tool_calls", "text", "function_call")):
+        yield from _answers_of_object(value["kwargs"], depth - 1, is_message=True)
+    elif isinstance(content, Mapping) and (is_message or is_spoken(content)):  # of a candidate of Gemini
+        yield from _answers_inside(value, content, depth)
+    elif is_spoken(value) or (is_message and any(key in value for key in SPOKEN_KEYS)):
         yield _answer_from_message(value, depth)
-    elif isinstance(value.get("output"), str):
-        yield Answer(value["output"])
+    elif isinstance(output, str) and value.keys() <= AROUND_OUTPUT:
+        yield Answer(output)
     elif value:
         yield Answer(canonical_json(value))
 
 
+def _answers_of_choices(choices: Sequence[Any], depth: int) -> Iterator[Answer]:
+    for choice in choices:
+        if isinstance(choice, Mapping):
+            yield from _answers_of_object(choice, depth - 1, is_message=True)
+        else:
+            yield from _answers(choice, depth - 1)
+
+
+def _are_items(output: Sequence[Any]) -> bool:
+    return all(isinstance(one, Mapping) and ("type" in one or "role" in one) for one in output)
+
+
 def _answers_inside(choice: Mapping[str, Any], message: Mapping[str, Any], depth: int) -> Iterator[Answer]:
     """The answers of a choice, which says beside its message why it ended."""
-    for answer in _answers_of_object(message, depth - 1):
+    for answer in _answers_of_object(message, depth - 1, is_message=True):
         yield replace(answer, truncated=answer.truncated or _is_truncated(choice))
 
 

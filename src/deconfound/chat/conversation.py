@@ -12,6 +12,7 @@ from typing import Any
 from deconfound.chat.message_content import (
     CALL_TYPES,
     MAX_DEPTH,
+    MESSAGE_TYPES,
     REQUEST_KEYS,
     RESULT_TYPES,
     ROLES,
@@ -75,7 +76,7 @@ def _messages_of_object(value: Mapping[str, Any], depth: int) -> Iterator[Messag
         yield from _messages(decode(value[request]), depth - 1)
     elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
         yield _message(value["kwargs"], depth, kind=_last(value.get("id")))
-    elif "role" in value or "parts" in value or ("content" in value and "type" in value):
+    elif "role" in value or "parts" in value or ("content" in value and value.get("type") in MESSAGE_TYPES):
         yield _message(value, depth)
     elif isinstance(value.get("message"), Mapping):
         yield from _messages_of_object(value["message"], depth - 1)

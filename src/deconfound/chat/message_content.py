@@ -47,6 +47,18 @@ MEDIA_MARKS = {
 REASONING_TYPES = ("reasoning", "thinking", "redacted_thinking")
 TEXT_TYPES = ("text", "input_text", "output_text", "refusal")
 PART_TYPES = (*TEXT_TYPES, *CALL_TYPES, *RESULT_TYPES, *MEDIA_MARKS, *REASONING_TYPES)
+MESSAGE_TYPES = (*PART_TYPES, *ROLES, *ROLES.values(), "message", "chat")
+PART_KEYS = ("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "thought")
+SPOKEN_KEYS = ("content", "parts", "tool_calls", "text", "function_call")
+CHOICE_PARTS = ("message", "delta", *SPOKEN_KEYS, "finish_reason", "finishReason")
+BESIDE_SPOKEN = {
+    *("role", "type", "name", "id", "index", "object", "created", "model", "usage", "usage_metadata", "logprobs"),
+    *("finish_reason", "finishReason", "stop_reason", "stop_sequence", "refusal", "audio", "annotations", "images"),
+    *("additional_kwargs", "response_metadata", "generation_info", "invalid_tool_calls", "tool_call_id", "example"),
+    *("reasoning", "reasoning_content", "reasoning_details", "thinking", "provider_specific_fields", "metadata"),
+    *("message", "avg_logprobs", "safetyRatings", "citationMetadata", "tokenCount", "function_call", "signature"),
+}
+"""What providers write beside the text of a message; an object with other keys is an answer in JSON."""
 
 
 def canonical_json(value: object) -> str:
@@ -78,18 +90,55 @@ def is_conversation(value: object) -> bool:
 
 
 def _is_message(value: Mapping[str, Any]) -> bool:
-    if "lc" in value or ("role" in value and "tool_calls" in value) or isinstance(value.get("parts"), list):
+    if ("lc" in value and "kwargs" in value) or ("role" in value and "tool_calls" in value) or _has_parts(value):
         return True
-    return "content" in value and any(key in value for key in ("role", "type", "stop_reason"))
+    return "content" in value and ("role" in value or "stop_reason" in value or value.get("type") in MESSAGE_TYPES)
+
+
+def _has_parts(value: Mapping[str, Any]) -> bool:
+    parts = value.get("parts")
+    if not isinstance(parts, list):
+        return False
+    return "role" in value or all(
+        is_part(one) or (isinstance(one, Mapping) and _has_any(one, PART_KEYS)) for one in parts
+    )
 
 
 def _is_exchange(value: Mapping[str, Any]) -> bool:
     """Whether an object is a whole request or a whole response."""
-    if any(isinstance(value.get(key), list) for key in (*REQUEST_KEYS, *CHOICE_KEYS)):
+    if any(_are_objects(value.get(key)) for key in REQUEST_KEYS) or any(
+        are_choices(value.get(key)) for key in CHOICE_KEYS
+    ):
         return True
     if "input" in value and any(key in value for key in ("model", *SYSTEM_KEYS)):
         return True
     return isinstance(value.get("output"), list) and is_conversation(value["output"])
+
+
+def are_choices(value: object) -> bool:
+    """Whether a list has the choices of a response, which may be in lists of their own."""
+    if not isinstance(value, list):
+        return False
+    return all(are_choices(one) or (isinstance(one, Mapping) and _has_any(one, CHOICE_PARTS)) for one in value)
+
+
+def is_spoken(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a message or a part of one, and not an answer in JSON that has such a key, too."""
+    if not _has_any(value, SPOKEN_KEYS):
+        return False
+    if "role" in value or "tool_calls" in value or value.get("type") in MESSAGE_TYPES:
+        return True
+    if "type" in value or ("parts" in value and not _has_parts(value)):
+        return False
+    return value.keys() <= BESIDE_SPOKEN | set(SPOKEN_KEYS)
+
+
+def _are_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, Mapping) or (one and _are_objects(one)) for one in value)
+
+
+def _has_any(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
+    return any(key in value for key in keys)
 
 
 def message_text(value: Mapping[str, Any], depth: int) -> str:

@@ -27,7 +27,9 @@ from deconfound.formatting import quote, shell_argument
 if TYPE_CHECKING:
     from deconfound.assignment import AssignmentManifest, AssignmentRule
     from deconfound.assignment.assigned_table import AssignedTable
+    from deconfound.assignment.plan_allocation import PlannedAllocation
 
+STOPPED = "The look in {place} says stop: by its rule, the experiment needs no further batch."
 MANIFEST_SUFFIX = ".manifest.json"
 WAYS = ("models", "propensity", "from_plan")
 
@@ -64,7 +66,12 @@ def add_command(commands: Commands) -> None:
 def _add_draw_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", metavar="A,B,...", help="equally likely models")
     parser.add_argument("--propensity", metavar="MODEL=P,...", help="models and their probabilities, which sum to 1")
-    parser.add_argument("--from-plan", metavar="FILE", help="the allocation of a plan (`deconfound plan -o plan.json`)")
+    parser.add_argument(
+        "--from-plan",
+        metavar="FILE",
+        help="the allocation of a plan (`deconfound plan -o plan.json`), or the next batch of a running experiment "
+        "(`deconfound monitor -o look.json`)",
+    )
     parser.add_argument("--unit", metavar="COLUMN", help="draw per user or session instead of per context")
     parser.add_argument(
         "--share", type=float, default=1.0, metavar="S", help="share of all units that take part (default 1)"
@@ -94,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     from deconfound.report.json_text import dump_json
 
     _check_combination(arguments)
-    rule, planned_rows = _rule(arguments)
+    rule, planned = _rule(arguments)
     path = require_path(arguments.output)
     manifest_path = _manifest_path(path, arguments)
     files = [path] if manifest_path == path else [path, manifest_path]
@@ -106,11 +113,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_result(dump_json(assignment_document(manifest, table)))
     else:
-        write_result(assignment_text(manifest, table, planned_rows))
+        write_result(assignment_text(manifest, table, planned.rows if planned is not None else 0))
     for file in files:
         report_written(file)
     place = shell_argument(readable_path(manifest_path))
-    write_message(f"{next_steps(manifest, place, has_table=table is not None)}\n")
+    if planned is not None and planned.stopped:
+        write_message(f"{STOPPED.format(place=shell_argument(arguments.from_plan))}\n")
+    write_message(f"{next_steps(manifest, place, table)}\n")
     return 0
 
 
@@ -127,21 +136,21 @@ def _check_combination(arguments: argparse.Namespace) -> None:
         raise UsageError("--map names columns of --contexts; give these too.")
 
 
-def _rule(arguments: argparse.Namespace) -> tuple[AssignmentRule, int]:
-    """The rule, and the number of rows that a plan asks for."""
+def _rule(arguments: argparse.Namespace) -> tuple[AssignmentRule, PlannedAllocation | None]:
+    """The rule, and the plan from which it comes."""
     from deconfound.assignment import AssignmentRule
     from deconfound.assignment.plan_allocation import allocation_from_plan
 
-    rows = 0
+    planned = None
     models: dict[str, float] | list[str]
     if arguments.from_plan is not None:
-        allocation = allocation_from_plan(arguments.from_plan)
-        models, rows = allocation.propensity, allocation.rows
+        planned = allocation_from_plan(arguments.from_plan)
+        models = planned.propensity
     elif arguments.propensity is not None:
         models = parse_numbers(arguments.propensity, "--propensity")
     else:
         models = parse_models(arguments.models) or []
-    return AssignmentRule.from_models(arguments.experiment, models, arguments.share), rows
+    return AssignmentRule.from_models(arguments.experiment, models, arguments.share), planned
 
 
 def _content(

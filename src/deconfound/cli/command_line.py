@@ -12,7 +12,22 @@ from pathlib import Path
 from traceback import extract_tb
 
 from deconfound import __version__
-from deconfound.cli import assign, bench, check, convert_traces, demo, doctor, evaluate, init, plan, recommend, replay
+from deconfound.cli import (
+    assign,
+    bench,
+    check,
+    convert_traces,
+    demo,
+    doctor,
+    evaluate,
+    init,
+    judge,
+    monitor,
+    plan,
+    recommend,
+    replay,
+    route,
+)
 from deconfound.cli.command_parser import CommandParser
 from deconfound.cli.interrupt import interrupts
 from deconfound.cli.options import EXIT_CODES
@@ -29,6 +44,8 @@ OUT_OF_MEMORY = (
 )
 NEGATIVE_WITH_EXPONENT = re.compile(r"-(\d+\.?\d*|\.\d+)[eE][+-]?\d{1,3}")
 NEGATIVE_NAME = re.compile(r"-[\d.][^=]*=.+", re.DOTALL)
+SIGNED_WORD = re.compile(r"-(?!-?[A-Za-z]).*=.+", re.DOTALL)  # such as -=missing
+WORD_OPTION = "--outcome-values"
 PACKAGE = "deconfound"
 TRACEBACK = "DECONFOUND_TRACEBACK"  # environment variable; if set, an unexpected error ends with its traceback
 
@@ -85,7 +102,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in (demo, doctor, convert_traces, init, replay, evaluate, check, recommend, plan, assign, bench):
+    answering = (evaluate, check, recommend, route, plan)
+    for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, monitor, bench):
         command.add_command(commands)
     return parser
 
@@ -117,7 +135,9 @@ def _with_values(words: Sequence[str]) -> list[str]:
     """An option and a value such as -1=missing as one word: Python's parser would take the value for an option."""
     joined: list[str] = []
     for word in words:
-        if NEGATIVE_NAME.fullmatch(word) and joined and joined[-1].startswith("--") and "=" not in joined[-1]:
+        option = joined[-1] if joined and joined[-1].startswith("--") and "=" not in joined[-1] else ""
+        is_word = option == WORD_OPTION and SIGNED_WORD.fullmatch(word)
+        if option and (is_word or NEGATIVE_NAME.fullmatch(word)):
             joined[-1] += f"={word}"
         else:
             joined.append(word)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -17,7 +18,11 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 
+PERCENTAGE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*%")
+FRACTION = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})")
+
 if TYPE_CHECKING:
+    from deconfound.traces.feedback_table import Feedback
     from deconfound.traces.study_tables import ConvertOptions, StudyTables
     from deconfound.traces.trace_import import Traces
 
@@ -33,7 +38,13 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or patterns")
     parser.add_argument("--outcomes", metavar="FILE", help="feedback: an id of call, response, trace or conversation")
     parser.add_argument("--outcomes-key", metavar="COLUMN", help="the column of --outcomes with that id")
-    parser.add_argument("--outcome", metavar="NAME", help="the score that is the outcome; others become labels")
+    parser.add_argument(
+        "--outcome",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the score, or the column of --outcomes, that is the outcome; others become labels; repeatable",
+    )
     parser.add_argument(
         "--outcome-values", metavar="WORD=X,...", help="what words mean, such as good=1,bad=0,-1=missing"
     )
@@ -58,7 +69,9 @@ def _add_experiment_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="randomized calls have this attribute, such as tag.exp=true; repeatable",
     )
-    parser.add_argument("--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn")
+    parser.add_argument(
+        "--propensity", metavar="MODEL=P,...", help="with which probability each model was drawn: 0.25, 25%% or 1/4"
+    )
     parser.add_argument(
         "--propensity-from", metavar="FILE", help="the router's configuration: LiteLLM, TensorZero or GrowthBook"
     )
@@ -84,13 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_files(table_paths(folder), inputs, overwrite=overwrite)
     progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
     try:
-        tables, traces = _make_tables(arguments, options, progress)
+        tables, traces, feedback = _make_tables(arguments, options, progress)
         progress("writing the tables", 0.0)
         inputs += [*traces.paths, *_table_inputs(arguments)]  # some may have appeared since
         removed = write_tables(tables, folder, inputs, overwrite=overwrite)
     finally:
         progress.clear()
-    write_result(conversion_text(tables, traces.remarks))
+    write_result(conversion_text(tables, traces.remarks, feedback))
     if removed:
         write_message(f"Removed {join_names(removed)}, which an earlier conversion had written there.\n")
     write_message(f"{next_evaluation(tables, readable_path(folder))}\n")
@@ -116,29 +129,31 @@ def _table_inputs(arguments: argparse.Namespace) -> list[Path]:
 
 def _make_tables(
     arguments: argparse.Namespace, options: ConvertOptions, progress: ProgressLine
-) -> tuple[StudyTables, Traces]:
+) -> tuple[StudyTables, Traces, Feedback | None]:
     from deconfound.traces.study_tables import make_tables
     from deconfound.traces.trace_import import read_traces
 
     with TemporaryFile() as texts:
         traces = read_traces(arguments.paths, texts, progress.reading)
         progress("joining scores and assignments", 0.0)
-        tables = make_tables(_with_feedback(traces, arguments).table, options)
+        traces, feedback = _with_feedback(traces, arguments)
+        tables = make_tables(traces.table, options)
     if tables.log is None and tables.experiment is None and tables.replay is None:
         raise DataError([Problem(", ".join(arguments.paths), "no call can be a row", "See `deconfound doctor`.")])
-    return tables, traces
+    return tables, traces, feedback
 
 
-def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> Traces:
-    """The traces with the scores of --outcomes added."""
+def _with_feedback(traces: Traces, arguments: argparse.Namespace) -> tuple[Traces, Feedback | None]:
+    """The traces with the scores of --outcomes added, and these."""
     from dataclasses import replace
 
     from deconfound.traces.feedback_table import read_feedback
 
     if arguments.outcomes is None:
-        return traces
-    feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key)
-    return replace(traces, table=replace(traces.table, scores=(*traces.table.scores, *feedback.scores)))
+        return traces, None
+    feedback = read_feedback(arguments.outcomes, traces.table.calls, arguments.outcomes_key, arguments.outcome)
+    with_scores = replace(traces.table, scores=(*traces.table.scores, *feedback.scores))
+    return replace(traces, table=with_scores), feedback
 
 
 def _options(arguments: argparse.Namespace) -> ConvertOptions:
@@ -168,17 +183,34 @@ def _options(arguments: argparse.Namespace) -> ConvertOptions:
         variants=dict(_pair(text, "--variant") for text in arguments.variant),
     )
     words = parse_outcome_values(arguments.outcome_values)
-    return ConvertOptions(arguments.unit, arguments.outcome, words, rule)
+    return ConvertOptions(arguments.unit, tuple(arguments.outcome), words, rule)
 
 
 def parse_propensity(text: str | None) -> dict[str, float]:
     """Probabilities by model, which must sum to one."""
-    shares = parse_numbers(text, "--propensity")
+    shares = _shares(text)
     if shares and not (all(0 < share <= 1 for share in shares.values()) and abs(sum(shares.values()) - 1) < 0.01):
         raise UsageError(
             "--propensity: the probabilities must be above 0 and sum to 1, as in --propensity a=0.8,b=0.2."
         )
     return shares
+
+
+def _shares(text: str | None) -> dict[str, float]:
+    """Names and probabilities, which may be written as 0.25, 25% or 1/4."""
+    parts = [part for part in (text or "").split(",") if part.strip()]
+    decimals = [f"{part.rpartition('=')[0]}={_decimal(part.rpartition('=')[2])}" for part in parts]
+    return parse_numbers(",".join(decimals), "--propensity")
+
+
+def _decimal(text: str) -> str:
+    """A percentage or a fraction as a decimal number; any other text as it is."""
+    percentage, fraction = PERCENTAGE.fullmatch(text.strip()), FRACTION.fullmatch(text.strip())
+    if percentage is not None:
+        return repr(float(percentage[1]) / 100)
+    if fraction is not None and int(fraction[2]):
+        return repr(int(fraction[1]) / int(fraction[2]))
+    return text
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -21,7 +21,10 @@ def add_command(commands: Commands) -> None:
         epilog=EXIT_CODES,
     )
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="files, folders or patterns; also a router's config.yaml"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="files, folders or patterns; also feedback, exposures and a router's config.yaml",
     )
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -45,6 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
             inventory = take_inventory(traces, configs=routers)
     finally:
         progress.clear()
-    text = inventory_text(inventory, traces.remarks, paths)
-    write_result(dump_json(asdict(inventory)) if arguments.json else text)
+    text = inventory_text(inventory, paths)
+    write_result(dump_json(asdict(inventory) | {"remarks": inventory.remarks.counts}) if arguments.json else text)
     return 0

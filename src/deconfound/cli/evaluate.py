@@ -33,6 +33,7 @@ from deconfound.cli.output_path import (
     writing,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.escaping import readable_path
@@ -72,7 +73,7 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="average over replayed contexts outside the experiment too: right only if drawn from the same population",
     )
-    _add_cost_options(parser)
+    add_cost_options(parser)
     parser.add_argument(
         "--refits",
         type=int,
@@ -85,9 +86,11 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        action="append",
+        default=[],
         metavar="PATH",
-        help="save to a folder for `recommend`, or write FILE.json or FILE.html; a result saved there earlier is "
-        "replaced, any other file only with --overwrite",
+        help="save to a folder for `recommend`, or write FILE.json or FILE.html; repeatable; a result saved there "
+        "earlier is replaced, any other file only with --overwrite",
     )
     add_overwrite_option(parser)
     add_verbose_option(parser)
@@ -97,16 +100,16 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Save the result on request, then print it: a failure of printing must not prevent the saving."""
-    path = _output_path(arguments)
+    paths = _output_paths(arguments)
     results = _evaluate_outcomes(arguments)
     try:
-        if path is not None:
+        for path in paths:
             _save(results[0].result, path, arguments)
     except UsageError:  # the computed result is worth more than the place that could not take it
         print_results(results, as_json=arguments.json, verbose=arguments.verbose)
         raise
     print_results(results, as_json=arguments.json, verbose=arguments.verbose)
-    if path is not None:
+    for path in sorted(paths, key=lambda path: path.suffix == FOLDER):  # the next command stands last
         _report_saved(path)
     failed = any(finding.verdict == "fail" for one in results for finding in one.result.findings)
     return AssumptionError.exit_code if failed else 0
@@ -117,11 +120,11 @@ def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
     names = arguments.outcome
     if len(set(names)) < len(names):
         raise UsageError("--outcome names a column more than once; name each once.")
-    results = []
-    for name in names or [""]:
-        study = load_study(argparse.Namespace(**{**vars(arguments), "outcome": [name] if name else []}))
-        results += [OutcomeResult(name, result) for result in _evaluate(study, arguments)]
-    return results
+    if len(names) < 2:
+        results = _evaluate(load_study(arguments), arguments)
+        return [OutcomeResult(names[0] if names else "", result) for result in results]
+    studies = load_outcomes(arguments, names)
+    return [OutcomeResult(name, result) for name, study in studies.items() for result in _evaluate(study, arguments)]
 
 
 def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[str, float] | None:
@@ -165,7 +168,8 @@ def _add_feature_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_cost_options(parser: argparse.ArgumentParser) -> None:
+def add_cost_options(parser: argparse.ArgumentParser) -> None:
+    """--cost and --value-of-outcome."""
     parser.add_argument(
         "--cost",
         action="append",
@@ -208,18 +212,24 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         progress.clear()
 
 
-def _output_path(arguments: argparse.Namespace) -> Path | None:
+def _output_paths(arguments: argparse.Namespace) -> list[Path]:
     """Where to save the result; an impossible place is refused before the work starts."""
-    if arguments.output is None:
-        return None
-    path = require_path(arguments.output)
-    if arguments.family == ALL_FAMILIES or len(arguments.outcome) > 1:
+    if arguments.output and (arguments.family == ALL_FAMILIES or len(arguments.outcome) > 1):
         raise UsageError("-o saves one result; choose one --family and --outcome, or print all of them with --json.")
+    paths = [_output_path(output, arguments) for output in arguments.output]
+    twice = next((path for at, path in enumerate(paths) if path.absolute() in map(Path.absolute, paths[:at])), None)
+    if twice is not None:
+        raise UsageError(f"-o {readable_path(twice)} is given more than once; give it once.")
+    return paths
+
+
+def _output_path(output: str, arguments: argparse.Namespace) -> Path:
+    path = require_path(output)
     if path.suffix not in (FOLDER, JSON, HTML):
         raise UsageError(f"-o takes a folder, a .json file or an .html file, not {quote(path.name)}.")
     if path.suffix != FOLDER:
-        return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite)
-    _check_result_folder(check_output_folder(arguments.output), arguments)
+        return check_output_file(output, _inputs(arguments), overwrite=arguments.overwrite)
+    _check_result_folder(check_output_folder(output), arguments)
     return path
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deconfound.cli.options import EXIT_CODES, Commands, report_written
+from deconfound.cli.options import EXIT_CODES, Commands, add_assignment_option, report_written
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
 from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
@@ -34,7 +34,13 @@ def add_command(commands: Commands) -> None:
         description="Finds out which table is which and how its columns are called. Then: deconfound check study.toml",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("tables", nargs="+", metavar="TABLE", help="log, experiment and replay, or one folder")
+    parser.add_argument(
+        "tables",
+        nargs="+",
+        metavar="TABLE",
+        help="log, experiment and replay (files or folders), or one folder with all of them",
+    )
+    add_assignment_option(parser)
     parser.add_argument("-o", "--output", default="study.toml", metavar="FILE", help="default study.toml")
     add_overwrite_option(parser)
     parser.set_defaults(run=run)
@@ -42,16 +48,26 @@ def add_command(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file and name the next command."""
+    from deconfound.assignment import AssignmentManifest
     from deconfound.atomic import write_text
+    from deconfound.loading.table_files import find_files
     from deconfound.loading.table_roles import assign_roles, require_tables
 
     paths = require_tables(arguments.tables)
-    _require_utf8_names(paths)
-    output = check_output_file(arguments.output, paths, overwrite=arguments.overwrite)
-    text = study_file_text(assign_roles(paths), output.parent)
+    manifest = None if arguments.assignment is None else Path(arguments.assignment)
+    _require_utf8_names(paths if manifest is None else [*paths, manifest])
+    if manifest is not None:
+        AssignmentManifest.load(manifest)  # refuses any other file
+    files = [file for path in paths for file in find_files(path)] + ([] if manifest is None else [manifest])
+    output = check_output_file(arguments.output, files, overwrite=arguments.overwrite)
+    assigned = assign_roles(paths)
+    others = [raw.source for raw in assigned.others]
+    text = study_file_text(assigned.tables, output.parent, others, manifest)
     with writing(output, overwrite=arguments.overwrite):
         write_text(output, text)
     report_written(output)
+    if others:
+        write_message(f"Not used, since there are no columns for model and output: {join_names(others)}.\n")
     write_message(f"Next: edit it if needed, then deconfound check {shell_argument(readable_path(output))}\n")
     return 0
 
@@ -65,12 +81,16 @@ def _require_utf8_names(paths: Sequence[Path]) -> None:
             raise UsageError(f"{name}: a study file cannot name a file whose name is not UTF-8. Rename it.") from None
 
 
-def study_file_text(tables: Sequence[RoleTable], folder: Path) -> str:
-    """The study file; paths are relative to its folder."""
+def study_file_text(
+    tables: Sequence[RoleTable], folder: Path, others: Sequence[str] = (), manifest: Path | None = None
+) -> str:
+    """The study file; paths are relative to its folder, ``others`` are tables that are not used."""
     lines = [HEADER, ""]
     by_role = {table.role: table for table in tables}
     for role in ("log", "experiment", "replay"):
         lines.append(_table_line(role, by_role.get(role), folder))
+    lines.append(_assignment_line(manifest, folder))
+    lines += [escape_line(f"# not used: {name}, which has no columns for model and output") for name in others]
     lines += ["", *_model_lines(by_role), *_outcome_lines(by_role)]
     return "\n".join([*lines, *OTHER_OPTIONS, "", *_map_lines(tables)]) + "\n"
 
@@ -80,6 +100,12 @@ def _table_line(role: str, table: RoleTable | None, folder: Path) -> str:
         return f'# {role} = "FILE"  # missing: no table seems to be the {role}'
     path = os.path.relpath(table.path, folder or ".")
     return f"{role} = {quoted_string(path)}  # {table.raw.arrow.num_rows:,} rows"
+
+
+def _assignment_line(manifest: Path | None, folder: Path) -> str:
+    if manifest is None:
+        return '# assignment = "FILE"  # the manifest, if `deconfound assign` drew the models'
+    return f"assignment = {quoted_string(os.path.relpath(manifest, folder))}  # who should have got what"
 
 
 def _model_lines(by_role: dict[str, RoleTable]) -> list[str]:

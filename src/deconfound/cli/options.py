@@ -88,7 +88,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--outcome-range",
         nargs=2,
         type=float,
-        metavar=("LO", "HI"),
+        metavar=("WORST", "BEST"),
         help="worst and best outcome, e.g. 1 5 for stars, 60 0 for seconds (default 0 1)",
     )
     parser.add_argument("--outcome-unit", default="", metavar="UNIT", help='unit of values, e.g. "of 5 stars" or s')

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.cli.call_options import (
+    CACHE_EXTENSION,
+    add_batch_options,
+    add_call_options,
+    batch_folder,
+    cache_path,
+    calls_under_way,
+    existing_cache,
+    require_one_mode,
+    write_batch_files,
+    write_settings_file,
+)
 from deconfound.cli.options import (
     EXIT_CODES,
     Commands,
@@ -19,18 +30,13 @@ from deconfound.cli.options import (
 )
 from deconfound.cli.output_path import (
     add_overwrite_option,
-    check_files,
     check_output_file,
-    check_output_folder,
     require_path,
     writing,
 )
-from deconfound.cli.progress_line import ProgressLine
-from deconfound.cli.replay_progress import DELAY, ReplayProgress
 from deconfound.cli.terminal import write_message, write_result
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.escaping import escape_line, readable_path
-from deconfound.formatting import pluralize, shell_argument
 
 if TYPE_CHECKING:
     from deconfound.endpoints.reply_cache import ReplyCache
@@ -38,8 +44,7 @@ if TYPE_CHECKING:
     from deconfound.replaying.replay_run import ReplayRun
 
 MODES = ("init", "dry_run", "todo", "batch", "batch_results")
-CONCURRENCY = 8  # as ``endpoints.runner.CONCURRENCY``
-CACHE_EXTENSION = ".cache.sqlite"
+CACHE_NAME = "replay"
 
 
 def add_command(commands: Commands) -> None:
@@ -66,14 +71,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draws", type=int, default=1, metavar="N", help="outputs per context and model (default 1)")
     parser.add_argument("-o", "--output", default="replay.parquet", metavar="FILE", help="default replay.parquet")
     add_overwrite_option(parser)
-    parser.add_argument("--cache", metavar="FILE", help=f"stored answers (default: beside -o, {CACHE_EXTENSION})")
-    parser.add_argument(
-        "--concurrency",
-        type=int,
-        default=CONCURRENCY,
-        metavar="N",
-        help=f"calls at once per endpoint (default {CONCURRENCY})",
-    )
+    add_call_options(parser, f"{CACHE_NAME}{CACHE_EXTENSION}")
     add_column_map_option(parser)
     parser.add_argument(
         "--where",
@@ -89,16 +87,12 @@ def _add_modes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="state calls, tokens and cost, and stop")
     parser.add_argument("--todo", action="store_true", help="list the outputs that are missing, and stop")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="with --todo: an existing replay")
-    parser.add_argument("--batch", metavar="DIR", help="write request files for batch interfaces instead of calling")
-    parser.add_argument("--batch-results", nargs="+", metavar="FILE", help="read result files; nothing is called")
+    add_batch_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do one of: init, dry run, to-do list, batch files, results of batches, or the replay itself."""
-    chosen = [mode for mode in MODES if getattr(arguments, mode)]
-    if len(chosen) > 1:
-        names = " and ".join(f"--{mode.replace('_', '-')}" for mode in chosen)
-        raise UsageError(f"{names} exclude each other; choose one.")
+    chosen = require_one_mode(arguments, MODES)
     if arguments.replay and not arguments.todo:
         raise UsageError("--replay names an existing replay for --todo; the new one is written to -o.")
     if arguments.init:
@@ -107,19 +101,14 @@ def run(arguments: argparse.Namespace) -> int:
         if not getattr(arguments, name):
             raise UsageError(f"--{name} is missing. `deconfound replay --init` writes a file for --models.")
     runs = {"dry_run": _dry_run, "todo": _todo, "batch": _write_batch}
-    return runs.get(chosen[0] if chosen else "", _replay)(arguments)
+    return runs.get(chosen, _replay)(arguments)
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    from deconfound.atomic import write_text
     from deconfound.replaying.models_template import TEMPLATE
 
-    path = check_output_file(arguments.models or "models.toml", [], overwrite=arguments.overwrite)
-    with writing(path, overwrite=arguments.overwrite):
-        write_text(path, TEMPLATE)
-    report_written(path)
-    place = shell_argument(readable_path(path))
-    write_message(f"Next: edit it, then deconfound replay --contexts FILE --models {place} --dry-run\n")
+    next_command = "deconfound replay --contexts FILE --models"
+    write_settings_file(arguments.models or "models.toml", TEMPLATE, next_command, overwrite=arguments.overwrite)
     return 0
 
 
@@ -128,7 +117,7 @@ def _dry_run(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import estimate_document, estimate_text
 
     plan = _plan(arguments)
-    with _existing_cache(arguments) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         estimates = plan.estimate(cache)
     write_result(dump_json(estimate_document(plan, estimates)) if arguments.json else estimate_text(plan, estimates))
     return 0
@@ -139,33 +128,18 @@ def _todo(arguments: argparse.Namespace) -> int:
     from deconfound.report.replaying_text import todo_text
 
     plan = _plan(arguments)
-    with _existing_cache(arguments) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         missing = plan.todo(cache, arguments.replay)
     write_result(dump_json([asdict(cell) for cell in missing]) if arguments.json else todo_text(plan, missing))
     return 0
 
 
 def _write_batch(arguments: argparse.Namespace) -> int:
-    from deconfound.atomic import write_files
-
-    folder = check_output_folder(arguments.batch)
+    folder = batch_folder(arguments)
     plan = _plan(arguments)
-    with _existing_cache(arguments) as cache:
+    with existing_cache(_cache(arguments)) as cache:
         files = plan.batch_files(cache)
-    contents = {folder / file.name: file.content for file in files}
-    if len(contents) < len(files):
-        raise UsageError("Two models have names that give the same file name; rename one of them.")
-    check_files(list(contents), _inputs(arguments), overwrite=arguments.overwrite)
-    if contents:
-        with writing(folder, _inputs(arguments), files=tuple(contents), overwrite=arguments.overwrite):
-            folder.mkdir(parents=True, exist_ok=True)
-            write_files(contents)
-    lines = [
-        f"{readable_path(folder / file.name)}: {pluralize(file.requests, 'request')} for {file.api}" for file in files
-    ]
-    write_result("".join(f"{escape_line(line)}\n" for line in lines or ["No model needs a call: nothing to write."]))
-    if files:
-        write_message("Next: send them, download the results, and run this with --batch-results FILE instead.\n")
+    write_batch_files(folder, files, _inputs(arguments), overwrite=arguments.overwrite)
     return 0
 
 
@@ -177,7 +151,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     path = _output_path(arguments)
     plan = _plan(arguments)
     _report_plan(plan, arguments)
-    with ReplyCache(_cache_path(arguments)) as cache:
+    with ReplyCache(_cache(arguments)) as cache:
         finished = _run_plan(plan, cache, arguments)
         return _report(finished, path, arguments)
 
@@ -185,22 +159,14 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _run_plan(plan: ReplayPlan, cache: ReplyCache, arguments: argparse.Namespace) -> ReplayRun:
     from deconfound.endpoints.runner import RunOptions
     from deconfound.replaying.replay_run import run_from_cache, run_plan, store_batches
-    from deconfound.report.replaying_text import batch_messages
+    from deconfound.report.calls_text import batch_messages
 
     if arguments.batch_results:
         report = store_batches(plan, [Path(name) for name in arguments.batch_results], cache)
         write_message("".join(f"{line}\n" for line in batch_messages(report)))
         return run_from_cache(plan, cache)
-    progress = ReplayProgress(ProgressLine(arguments.quiet, delay=DELAY))
-    try:
+    with calls_under_way(cache, "asking the models", "outputs", quiet=arguments.quiet) as progress:
         return run_plan(plan, cache, RunOptions(arguments.concurrency), progress)
-    except KeyboardInterrupt:
-        progress.clear()
-        place = readable_path(cache.path)
-        write_message(f"{progress.done:,} answers of this run are stored in {place}. The same command continues.\n")
-        raise
-    finally:
-        progress.clear()
 
 
 def _report(finished: ReplayRun, path: Path, arguments: argparse.Namespace) -> int:
@@ -259,30 +225,13 @@ def _output_path(arguments: argparse.Namespace) -> Path:
     return check_output_file(arguments.output, _inputs(arguments), overwrite=arguments.overwrite or ours)
 
 
+def _cache(arguments: argparse.Namespace) -> Path:
+    """One file for all replays of a folder."""
+    return cache_path(arguments, CACHE_NAME)
+
+
 def _inputs(arguments: argparse.Namespace) -> Sequence[Path]:
     from deconfound.loading.table_files import find_files
 
-    others = [arguments.models, *(arguments.batch_results or ()), str(_cache_path(arguments))]
+    others = [arguments.models, *(arguments.batch_results or ()), str(_cache(arguments))]
     return [*find_files(arguments.contexts), *map(Path, others)]
-
-
-def _cache_path(arguments: argparse.Namespace) -> Path:
-    if arguments.cache is not None:
-        if not arguments.cache.strip():
-            raise UsageError("--cache is empty; name a file, or leave it out.")
-        return Path(arguments.cache)
-    output = require_path(arguments.output)
-    return output.with_name(f"{output.stem}{CACHE_EXTENSION}")
-
-
-@contextmanager
-def _existing_cache(arguments: argparse.Namespace) -> Iterator[ReplyCache | None]:
-    """The cache, if there is one: what only looks makes none."""
-    from deconfound.endpoints.reply_cache import ReplyCache
-
-    path = _cache_path(arguments)
-    if not path.exists():
-        yield None
-        return
-    with ReplyCache(path) as cache:
-        yield cache

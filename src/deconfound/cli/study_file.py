@@ -2,7 +2,7 @@
 
 Every option is a key under its long name; a table such as [map] or [cost] is one option for each entry. Paths are
 relative to the file. An option on the command line replaces the one of the file. Options that only another command
-has are ignored, so that `check`, `evaluate` and `plan` can share a file.
+has are ignored, so that `check`, `evaluate`, `route`, `plan` and `monitor` can share a file.
 """
 
 from __future__ import annotations
@@ -10,25 +10,29 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.escaping import readable_path
-from deconfound.formatting import did_you_mean, quote
+from deconfound.formatting import did_you_mean, quote, shell_argument
 
 EXTENSION = ".toml"
-STUDY_COMMANDS = ("evaluate", "check", "plan")
-PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output")
+STUDY_COMMANDS = ("evaluate", "check", "plan", "route", "monitor")
+PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output", "state")
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 2  # of tables: [map] and [map.log]
 
 
 def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -> tuple[Sequence[str], Path | None]:
-    """The command line with the options of the study file that stands right after the command, and that file."""
-    if len(arguments) < 2 or arguments[0] not in STUDY_COMMANDS or not arguments[1].lower().endswith(EXTENSION):
+    """The command line with the options of the study file after the command and its flags, and that file."""
+    if len(arguments) < 2 or arguments[0] not in STUDY_COMMANDS:
         return arguments, None
     commands = next(each for each in _actions(parser) if isinstance(each, argparse._SubParsersAction))
+    place = _place(arguments, commands.choices[arguments[0]])
+    if place is None:
+        return arguments, None
     known = {name for command in STUDY_COMMANDS for name in _options(commands.choices[command])}
     flags = {
         name
@@ -36,7 +40,7 @@ def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         for name, action in _options(commands.choices[command]).items()
         if action.nargs == 0
     }
-    path, rest = Path(arguments[1]), arguments[2:]
+    path, rest = Path(arguments[place]), [*arguments[1:place], *arguments[place + 1 :]]
     own = _options(commands.choices[arguments[0]])
     words: list[str] = []
     for key, value in read_study_file(path).items():
@@ -48,6 +52,23 @@ def with_study_file(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         if name in own and not is_flag_elsewhere and not any(_names(word, own[name]) for word in rest):
             words += _words(name, value, own[name], path)
     return [arguments[0], *words, *rest], path
+
+
+def _place(arguments: Sequence[str], command: argparse.ArgumentParser) -> int | None:
+    """Where the study file stands: after the command and flags such as -q. Among other options it is refused."""
+    flags = {option for action in _actions(command) if action.nargs == 0 for option in action.option_strings}
+    place = next((at for at, word in enumerate(arguments) if at and word not in flags), 0)
+    if arguments[place].lower().endswith(EXTENSION):
+        return place
+    options = {option for action in _actions(command) for option in action.option_strings}
+    for before, word in pairwise(arguments[1:]):
+        alone = before in flags or (not before.startswith("-") and arguments[arguments.index(before) - 1] in options)
+        if alone and word.lower().endswith(EXTENSION) and not word.startswith("-"):
+            raise UsageError(
+                f"{readable_path(word)}: the study file comes right after the command: deconfound {arguments[0]} "
+                f"{shell_argument(readable_path(Path(word).name))}"
+            )
+    return None
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deconfound.data.absent_contexts import absent_problem
 from deconfound.data.encode import encode, encode_by_appearance
 from deconfound.data.name_variants import NameVariants, Variant, fold_text
 from deconfound.data.tables import (
@@ -187,7 +188,11 @@ def rows_with_full_replay(experiment: Experiment, replay: Replay, models: Sequen
 
 
 def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[str], complete: Mask) -> Problem:
-    """Name the first context without a full replay, and count the others."""
+    """Name the first context without a full replay, and count the others; if most are in no row, say so."""
+    rewritten = _rewritten_contexts(experiment.filter(~complete), replay)
+    absent = None if rewritten else absent_problem(experiment, replay)
+    if absent is not None:
+        return absent
     row = int(np.flatnonzero(~complete)[0])
     missing = sorted(set(models) - replay.models_on(experiment.arrow["context_id"][row].as_py()))
     contexts = pc.count_distinct(experiment.arrow["context_id"].filter(pa.array(~complete))).as_py()
@@ -196,7 +201,7 @@ def incomplete_problem(experiment: Experiment, replay: Replay, models: Sequence[
     what = f"context {context} has no replay of {join_names(missing)} in {replay.source}"
     more = f" ({pluralize(contexts, 'incomplete context')} in {pluralize(rows, 'row')})" if rows > 1 else ""
     fix = (
-        _rewritten_contexts(experiment.filter(~complete), replay)
+        rewritten
         + "Replay the missing models, compare fewer models with --models, or drop such rows with --drop-incomplete."
     )
     return Problem(experiment.locate(row), what + more, fix)

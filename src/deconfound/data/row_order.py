@@ -7,6 +7,7 @@ a cluster a special one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -51,6 +52,14 @@ def take_rows(table: pa.Table, order: Codes) -> pa.Table:
     )
 
 
+def content_hashes(columns: Sequence[pa.ChunkedArray]) -> Hashes:
+    """A hash of each row over these columns of text or numbers, in their order."""
+    total = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column in columns:
+        total = _mix(total + _GOLDEN_RATIO + _hash_column(column))
+    return total
+
+
 def _describes_row(name: str, table: pa.Table) -> bool:
     """Whether a column says something other than who wrote the output; an id stands for the text of its context."""
     if name == "context":
@@ -63,10 +72,7 @@ def _describes_choice(name: str) -> bool:
 
 
 def _hash_columns(table: pa.Table, names: list[str]) -> Hashes:
-    total = np.zeros(table.num_rows, dtype=np.uint64)
-    for name in names:
-        total = _mix(total + _GOLDEN_RATIO + _hash_column(table[name]))
-    return total
+    return content_hashes([table[name] for name in names]) if names else np.zeros(table.num_rows, dtype=np.uint64)
 
 
 def _hash_column(column: pa.ChunkedArray) -> Hashes:

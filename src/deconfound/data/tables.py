@@ -4,7 +4,7 @@ All have ``context_id`` and ``model``, with text also ``context`` and ``output``
 
     log          outcome, label_* (optional), cluster (optional), time (optional)
     experiment   outcome, propensity and propensity_* (optional), cluster (optional), time (optional),
-                 unit and assigned_model (optional)
+                 unit, segment and assigned_model (optional)
     replay       draw
 
 ``time`` orders the rows of one table: seconds since 1970 for calendar times, otherwise the user's own number.
@@ -193,8 +193,9 @@ class Experiment(Table):
     """Rows whose model was assigned at random.
 
     ``propensity`` is the probability of the assigned model, ``propensity_*`` that of each model that could be assigned.
-    Rows of one ``unit`` were drawn together. ``assigned_model`` is what the declared assignment draws for the row's
-    unit, whatever model answered; it is empty where the unit takes no part in the experiment.
+    Rows of one ``unit`` were drawn together. A policy may choose a model by ``segment``. ``assigned_model`` is what the
+    declared assignment draws for the row's unit, whatever model answered; it is empty where the unit takes no part in
+    the experiment.
     """
 
     role: ClassVar[str] = "experiment"
@@ -205,6 +206,7 @@ class Experiment(Table):
         "cluster": "string",
         "time": "double",
         "unit": "string",
+        "segment": "string",
         "assigned_model": "string",
     }
     prefixes: ClassVar[tuple[str, ...]] = ("feature_", PROPENSITY_PREFIX)

@@ -20,9 +20,11 @@ def achievable_gain_bound(
         c(x, a) = value_a + slope * (q(x, a) - mean_q_a) + deviation(x, a)
 
     Values, slope and the variance of the deviations are drawn from their posterior distributions. ``q`` (contexts, k)
-    is the reward; ``covariance`` (k, k) that of the errors of the values. One where it is unbounded.
+    is the reward; ``covariance`` (k, k) that of the errors of the values. There is no bound where values or slope have
+    no standard error, nor where no contexts recur: differences that nothing shows may then have any size.
     """
-    if not np.isfinite(covariance).all() or not np.isfinite(calibration.slope_standard_error):
+    known = np.isfinite(covariance).all() and np.isfinite(calibration.slope_standard_error)
+    if not known or not calibration.context_variance.estimated:
         return 1.0 + float(np.ptp(cost))
     rng = np.random.default_rng(SEED)
     contexts = q if len(q) <= MAX_CONTEXTS else q[rng.choice(len(q), MAX_CONTEXTS, replace=False)]
@@ -32,7 +34,9 @@ def achievable_gain_bound(
     unpredicted, gains = calibration.context_variance, np.empty(DRAWS)
     for draw in range(DRAWS):
         value = calibration.value - cost + root @ rng.standard_normal(len(cost))
-        slope = np.clip(calibration.slope + calibration.slope_standard_error * rng.standard_normal(), 0.0, 1.0)
+        slope = np.clip(
+            calibration.largest_slope_estimate + calibration.slope_standard_error * rng.standard_normal(), 0.0, 1.0
+        )
         sd = np.sqrt(np.maximum(unpredicted.by_model + unpredicted.by_model_sd * rng.standard_normal(), 0.0))
         by_context = value + slope * deviation + sd * rng.standard_normal(deviation.shape)
         gains[draw] = by_context.max(axis=1).mean() - by_context.mean(axis=0).max()

@@ -45,6 +45,12 @@ class Calibration:
         zeros = np.zeros(count)
         return cls(zeros, zeros, 1.0, 0.0, 1.0, zeros, ContextVariance.zero(count), np.full(count, np.inf))
 
+    @property
+    def largest_slope_estimate(self) -> float:
+        """The slope before it was shrunk, or the largest that is shrunk to zero; see ``SlopeFit.shrunken_slope``."""
+        noise = MIN_SLOPE_SE * self.slope_standard_error
+        return float((self.slope + np.hypot(self.slope, 2 * noise)) / 2)
+
     def calibrate(self, q: FloatArray) -> FloatArray:
         """Calibrated q (n, k)."""
         deviation = q - self.mean_q
@@ -59,7 +65,8 @@ def fit_calibration(
     replay: ReplayRows,
     reward: RewardFit,
     rows: Rows,
-    rated: Sequence[RatedRows] = (),
+    rated_log: RatedRows | None = None,
+    rated_experiment: RatedRows | None = None,
     context_weight: FloatArray | None = None,
     noise_group: IntArray | None = None,
 ) -> Calibration:
@@ -67,24 +74,21 @@ def fit_calibration(
 
     The average of q over replay draws does not include the row's own output, so a reward that follows random
     differences between outputs has a small slope, as it should. ``values`` are the values over the replayed contexts,
-    weighted by ``context_weight`` (contexts,); the slopes do not depend on weights. ``rated`` are the outcomes of log
-    and experiment, in which contexts may recur. Where too few do, ``rows``, the features of the experiment's rows, show
-    which contexts are similar; ``noise_group`` (n,) is as in ``ContextVariance.from_residuals``.
+    weighted by ``context_weight`` (contexts,); the slopes do not depend on weights. ``rated_log`` and
+    ``rated_experiment`` are their outcomes, in which contexts may recur. ``rows``, the features of the experiment's
+    rows, show which contexts are similar; ``noise_group`` (n,) is as in ``ContextVariance.from_residuals``.
     """
     fit = SlopeFit.from_experiment(data, data.q.mean(axis=0))
     q = reward.mean_by_cell(replay)
     whole = ~np.isnan(q).any(axis=1)  # contexts with every model
     mean_q = np.average(q[whole], axis=0, weights=None if context_weight is None else context_weight[whole])
     between_contexts = (q - q.mean(axis=1, keepdims=True))[whole].var(axis=0)
-    pairs = PairVariances.estimate(rated, len(data.models))
-    if pairs is not None:
-        context_variance = ContextVariance.from_recurring(pairs, *fit.explained_variances(data.q))
-    else:
-        compared = np.flatnonzero(data.compared)
-        group = None if noise_group is None else noise_group[compared]
-        context_variance = ContextVariance.from_residuals(
-            fit.residual, data.model[compared], len(data.models), rows.take(compared), group
-        )
+    compared = np.flatnonzero(data.compared)
+    group = None if noise_group is None else noise_group[compared]
+    from_residuals = ContextVariance.from_residuals(
+        fit.residual, data.model[compared], len(data.models), rows.take(compared), group
+    )
+    rated = [source for source in (rated_log, rated_experiment) if source is not None]
     return Calibration(
         value=_value_or(values, mean_q),
         mean_q=mean_q,
@@ -92,9 +96,26 @@ def fit_calibration(
         slope_standard_error=fit.standard_error,
         common_slope=fit.clipped_common_slope,
         draw_variance=_draw_variance(replay, reward.predict_draws(replay), q, between_contexts),
-        context_variance=context_variance,
+        context_variance=_context_variance(rated, from_residuals, fit.explained_variances(data.q)),
         df=np.minimum(values.df_or_inf, fit.df),
     )
+
+
+def _context_variance(
+    rated: Sequence[RatedRows], from_residuals: ContextVariance, explained: tuple[float, float]
+) -> ContextVariance:
+    """The variance that contexts show which recur in the experiment, or the larger one that those of the log show.
+
+    In a log whose outcomes are nearly all good, contexts differ less than in the experiment. So the log can raise the
+    variance, and never replaces what the experiment does not show. ``rated`` ends with the experiment.
+    """
+    count = len(from_residuals.by_model)
+    estimates = (PairVariances.estimate(sources, count) for sources in (rated[-1:], rated))
+    by_experiment, by_both = (
+        None if pairs is None else ContextVariance.from_recurring(pairs, *explained) for pairs in estimates
+    )
+    shown = from_residuals if by_experiment is None else by_experiment
+    return shown if by_both is None else shown.raised_to(by_both)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +181,11 @@ class SlopeFit:
         Zero where the slope is within two standard errors of zero. A slope of nothing but noise would route contexts
         away from the best model at random, and slopes of single models differ from the common one that is estimated.
         """
-        noise = MIN_SLOPE_SE * self.standard_error
+        return self.shrunken(MIN_SLOPE_SE)
+
+    def shrunken(self, min_standard_errors: float) -> float:
+        """The same for another number of standard errors."""
+        noise = min_standard_errors * self.standard_error
         if not self.slope > noise:
             return 0.0
         return float(min(self.slope - noise**2 / self.slope, 1.0))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from deconfound.decide.recurring_contexts import PairVariances
-from deconfound.design import FloatArray, IntArray, Rows
+from deconfound.design import FloatArray, IntArray, Rows, usable_sd
 
 PRIOR_SHARE = 0.05
 """Prior median of each variance, as a share of the residual variance; its smallest value where no context recurs.
@@ -30,7 +30,7 @@ class ContextVariance:
     by_model: FloatArray  # (k,) of the part that differs between models: what makes another model the best one
     by_model_sd: FloatArray  # (k,) posterior standard deviation of ``by_model``
     common: float  # of the part that all models share
-    estimated: bool  # from recurring contexts; otherwise differences that no feature shows are assumed to be small
+    estimated: bool  # from contexts that recur in the experiment; otherwise assumed to be small where nothing shows it
 
     @classmethod
     def equal(cls, count: int, by_model: float, by_model_sd: float, common: float) -> Self:
@@ -41,6 +41,16 @@ class ContextVariance:
     def zero(cls, count: int) -> Self:
         """No unpredicted differences."""
         return cls.equal(count, 0.0, 0.0, 0.0)
+
+    def raised_to(self, other: ContextVariance) -> ContextVariance:
+        """The larger variance of each model and of what they share; ``estimated`` as this one is."""
+        larger = other.by_model > self.by_model
+        return replace(
+            self,
+            by_model=np.where(larger, other.by_model, self.by_model),
+            by_model_sd=np.where(larger, other.by_model_sd, self.by_model_sd),
+            common=max(self.common, other.common),
+        )
 
     @classmethod
     def from_recurring(cls, pairs: PairVariances, explained_by_model: float, explained_common: float) -> Self:
@@ -119,7 +129,7 @@ def _similarity(rows: Rows) -> FloatArray:
     kernels = [_centered_kernel(rows.phi.inner_products(rows.phi))]
     if rows.psi is not None and rows.psi.shape[1]:
         sd = rows.psi.std(axis=0)
-        scaled = (rows.psi - rows.psi.mean(axis=0)) / np.where(sd > 0, sd, np.inf)
+        scaled = (rows.psi - rows.psi.mean(axis=0)) / usable_sd(sd, np.abs(rows.psi).max(axis=0))
         kernels.append(_centered_kernel(scaled @ scaled.T))
     return np.asarray(sum(kernels) / len(kernels))
 

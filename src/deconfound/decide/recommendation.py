@@ -31,7 +31,7 @@ class Recommendation:
 
     ``q`` is its calibrated value, ``margin`` the difference from the runner-up, net of cost. The verdict is "clear"
     where ``error_probability_bound`` is at most 1 - level: on average at most that share of clear contexts has another
-    best model.
+    best model. Intervals have the largest possible width where ``Policy.assumes_small_differences``.
     """
 
     context_id: str
@@ -93,11 +93,11 @@ class Policy:
         best, runner_up = contrasts.best[context], contrasts.runner_up[context]
         margin = float(contrasts.difference[context, runner_up])
         error_probability_bound = float(contrasts.error_probability_bound[context])
-        margin_half_width = _half_width(
-            contrasts.standard_error[context, runner_up], contrasts.df[context, runner_up], level
-        )
-        q = float(contrasts.value[context])
-        q_half_width = _half_width(contrasts.value_standard_error[context], contrasts.df[context, best], level)
+        q, margin_half_width, q_half_width = float(contrasts.value[context]), MAX_HALF_WIDTH, MAX_HALF_WIDTH
+        if not self.assumes_small_differences:
+            rival_error, df = contrasts.standard_error[context, runner_up], contrasts.df[context]
+            margin_half_width = _half_width(rival_error, df[runner_up], level)
+            q_half_width = _half_width(contrasts.value_standard_error[context], df[best], level)
         return Recommendation(
             context_id=context_id,
             model=self.models[best],
@@ -156,6 +156,8 @@ class _ContextContrasts:
             contrast_variance(best, deviation_difference, refits, draw_variance, covariance, calibration)
         )
         df = np.minimum(np.minimum(calibration.df[best][:, None], calibration.df), max(len(refits) - 1, 1))
+        unsure = calibration.context_variance.by_model_sd  # a variance that is taken too small makes all contexts clear
+        cautious_error = np.sqrt(standard_error**2 + unsure[best][:, None] + unsure)
         rival = np.ones(q.shape, dtype=np.bool_)
         rival[row, best] = False
         max_regret = 1.0 + cost[best] - cost.min()
@@ -169,8 +171,8 @@ class _ContextContrasts:
                 value_variance(best, deviation, refits, draw_variance, covariance, calibration)
             ),
             df=df,
-            error_probability_bound=_error_probability_bound(difference, standard_error, df, rival),
-            expected_regret_bound=np.minimum(_expected_regret(difference, standard_error, rival), max_regret),
+            error_probability_bound=_error_probability_bound(difference, cautious_error, df, rival),
+            expected_regret_bound=np.minimum(_expected_regret(difference, cautious_error, rival), max_regret),
         )
 
 

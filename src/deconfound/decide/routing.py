@@ -15,7 +15,13 @@ from deconfound.metrics import argmax_model
 from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Clusters
 from deconfound.value.estimators import cluster_covariance
-from deconfound.value.multiple_comparisons import check_level, pairwise_differences, t_quantile_at_z, two_sided_z
+from deconfound.value.multiple_comparisons import (
+    MAX_LEVEL,
+    check_level,
+    pairwise_differences,
+    t_quantile_at_z,
+    two_sided_z,
+)
 
 RoutingVerdict: TypeAlias = Literal["route", "one model", "cannot tell"]
 
@@ -182,10 +188,14 @@ def _as_models(
 def _policy_value(
     data: ScoredExperiment, policy_model: IntArray, mean_cost: float, level: float
 ) -> tuple[float, float, float]:
-    """Value of the policy and its interval, net of its mean cost."""
+    """Value of the policy and its interval, net of its mean cost.
+
+    Rows whose noise favors one model make the other folds choose it. So the folds' errors are correlated, at most as if
+    the largest of k estimates had been chosen. The level is that of k intervals that hold together (Sidak).
+    """
     on_policy = np.where(policy_model == data.model, 0, UNKNOWN_MODEL)
     values = tuned_doubly_robust(_as_models(data, ("policy",), (policy_model,), on_policy))
-    low, high = values.interval(level)[0]
+    low, high = values.interval(min(level ** (1 / len(data.models)), MAX_LEVEL))[0]
     return float(values.estimate[0]) - mean_cost, float(low) - mean_cost, float(high) - mean_cost
 
 

@@ -4,7 +4,8 @@ from deconfound.design.arrays import BoolArray, FloatArray, IntArray
 from deconfound.design.folds import Fold, connected_groups, group_folds
 from deconfound.design.matrix import ColumnCovariance, EigenPairs, FeatureMatrix, GramOperator, stack
 from deconfound.design.replay_rows import ReplayRows
-from deconfound.design.rows import UNKNOWN_MODEL, Rows, merge_duplicate_rows, unanimous_code
+from deconfound.design.rows import UNKNOWN_MODEL, Rows, merge_duplicate_rows, unanimous_code, without_agreeing_repeats
+from deconfound.design.spread import usable_sd
 from deconfound.design.storage import CsrMatrix, DenseMatrix, RawMatrix, csr_inner_products, feature_matrix
 
 __all__ = [
@@ -29,4 +30,6 @@ __all__ = [
     "merge_duplicate_rows",
     "stack",
     "unanimous_code",
+    "usable_sd",
+    "without_agreeing_repeats",
 ]

@@ -131,6 +131,20 @@ def merge_duplicate_rows(rows: Rows) -> Rows:
     return Rows(rows.phi.take(first), psi, outcome, model, weight, context, modifiers)
 
 
+def without_agreeing_repeats(rows: Rows) -> Rows:
+    """One of each set of rows with equal phi, psi and model, if no two of them have different outcomes.
+
+    Repeats that never disagree are copies, or outcomes without noise. Either way they are no further observations:
+    taken for such, they would show that outcomes have no noise anywhere.
+    """
+    model = np.zeros(len(rows), dtype=np.int64) if rows.model is None else rows.model
+    groups = np.column_stack([_representatives(rows), model])
+    _, first, inverse = np.unique(groups, axis=0, return_index=True, return_inverse=True)
+    outcome = rows.require_outcome()
+    agree = np.array_equal(outcome[first][inverse.ravel()], outcome)
+    return rows.take(np.sort(first)) if agree and len(first) < len(rows) else rows
+
+
 def unanimous_code(code: IntArray, group: IntArray) -> IntArray:
     """The code that all rows of a group share, or ``UNKNOWN_MODEL``; groups are numbered from zero."""
     low = np.full(int(group.max(initial=-1)) + 1, np.iinfo(np.int64).max)

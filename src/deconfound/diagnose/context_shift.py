@@ -17,11 +17,13 @@ from deconfound.design import IntArray
 from deconfound.diagnose.multiplicity import PendingFinding
 from deconfound.diagnose.thresholds import (
     FAIL_EFFECTIVE_SHARE,
+    FAIL_IMBALANCE,
     FAIL_TARGET_OUTSIDE,
     MIN_DENSITY_RATIO,
     MIN_EFFECTIVE_ROWS,
     MIN_STRATA,
     WARN_EFFECTIVE_SHARE,
+    WARN_IMBALANCE,
     WARN_TARGET_OUTSIDE,
 )
 from deconfound.diagnose.two_sample_data import TwoSampleData, subsample_strata
@@ -39,6 +41,7 @@ from deconfound.findings import Finding, Verdict
 from deconfound.value.transport import TransportWeights
 
 OVERLAP = "overlap with the target"
+TARGET = "target"
 IDENTICAL_CONTEXTS = TwoSampleResult(0.5, 1.0, 0, 1, ())  # of a set of contexts and itself
 
 
@@ -78,12 +81,13 @@ class UndescribedContexts:
 
 @dataclass(frozen=True, slots=True)
 class TargetOverlap:
-    """How much of the experiment remains after weighting to the target, and how well it covers the target."""
+    """How much of the experiment remains after weighting, how well it covers the target, and what still differs."""
 
     rows: int
     effective_rows: float
     share_outside_support: float
     mean_density_ratio: float
+    imbalance: float  # largest significant difference after weighting, in standard deviations; 0 if there is none
 
 
 # --- the checks ---
@@ -97,7 +101,7 @@ def check_context_shift(
     if study.replay.unique_values("context_id") - study.experiment.unique_values("context_id"):
         compared["replay"] = compare_replay_contexts(study, seed)
     if target is not None:
-        compared["target"] = compare_target_contexts(study, target, seed)
+        compared[TARGET] = compare_target_contexts(study, target, seed)
     findings = [_context_finding(study, name, result) for name, result in compared.items()]
     if weights is not None:
         findings.append(overlap_finding(weights))
@@ -110,23 +114,24 @@ def _context_finding(study: Study, other_source: str, result: TwoSampleResult | 
         return Finding(check, "pass", SameContexts(other_source), "A5")
     if result is not None:
         details = ContextDifference(other_source, result.auc, result.rows)
-        return PendingFinding(check, "A5", details, result.auc, result.p_value, worst="warn")
+        worst: Verdict = "pass" if other_source == TARGET else "warn"  # a target is given because it differs
+        return PendingFinding(check, "A5", details, result.auc, result.p_value, worst=worst)
     if study.has_text or context_only_columns(study):
         return Finding(check, "cannot tell", TooFewContexts(other_source, MIN_STRATA), "A5")
     return Finding(check, "cannot tell", UndescribedContexts(other_source), "A5")
 
 
 def overlap_finding(weights: TransportWeights) -> Finding:
-    """Whether the experiment covers the target, and how many effective rows remain."""
+    """Whether the experiment covers the target, how many effective rows remain, and whether weights balance it."""
     rows, effective, outside = len(weights.weight), weights.effective_rows, weights.share_outside_support
-    share = effective / rows
+    share, ratio, imbalance = effective / rows, weights.mean_density_ratio, weights.imbalance
     verdict: Verdict = "pass"
-    if share < WARN_EFFECTIVE_SHARE or outside >= WARN_TARGET_OUTSIDE:
+    if share < WARN_EFFECTIVE_SHARE or outside >= WARN_TARGET_OUTSIDE or imbalance >= WARN_IMBALANCE:
         verdict = "warn"
     too_few = effective < MIN_EFFECTIVE_ROWS or share < FAIL_EFFECTIVE_SHARE
-    if too_few or outside >= FAIL_TARGET_OUTSIDE or weights.mean_density_ratio < MIN_DENSITY_RATIO:
+    if too_few or outside >= FAIL_TARGET_OUTSIDE or ratio < MIN_DENSITY_RATIO or imbalance >= FAIL_IMBALANCE:
         verdict = "fail"
-    details = TargetOverlap(rows, effective, outside, weights.mean_density_ratio)
+    details = TargetOverlap(rows, effective, outside, ratio, imbalance)
     return Finding(OVERLAP, verdict, details, "A5", share)
 
 

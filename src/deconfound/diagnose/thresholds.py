@@ -54,6 +54,8 @@ WARN_EFFECTIVE_SHARE = 0.5  # intervals are then at least 1.4 times as wide
 FAIL_TARGET_OUTSIDE = 0.5  # share of the target's contexts outside the experiment's: most of the value is extrapolated
 WARN_TARGET_OUTSIDE = 0.1  # ten times the share that lies outside without a shift
 MIN_DENSITY_RATIO = 0.25  # mean over the experiment, one under full overlap: below it most of the target is missed
+WARN_IMBALANCE = 0.1  # standard deviations left after weighting: a tenth of the outcome's, if it follows that feature
+FAIL_IMBALANCE = 0.5  # as much as the shifts that targets are given for
 
 # --- sanity of the tables ---
 

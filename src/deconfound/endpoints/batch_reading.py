@@ -75,7 +75,7 @@ class BatchReader:
     def _detail(self, line: Mapping[str, Any]) -> str:
         found = (response_body(line), line.get("error"), line.get("result"))
         error = next((one for one in found if isinstance(one, Mapping) and one), {})
-        return error_detail(self.redaction.clean(json.dumps(error, default=str)))[1]
+        return error_detail(json.dumps(error, default=str), self.redaction.clean)[1]
 
 
 def _object(line: bytes, place: str) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deconfound.chat.conversation import Message, messages_from
+from deconfound.chat.message_content import MAX_DEPTH, MEDIA_MARKS
 from deconfound.endpoints.chat_model import ChatModel
 from deconfound.endpoints.endpoint import Api
 
@@ -45,6 +46,22 @@ def fitting_messages(cell: object, api: Api) -> list[dict[str, Any]]:
     if roles or not messages:
         raise NotReplayableError("messages of tools in a shape that cannot be sent again")
     return [_plain(message) for message in messages]
+
+
+def require_no_media(cell: object) -> None:
+    """Refuse messages with images or files where they become one text, in which only a mark would be left of these."""
+    if _has_media(cell, MAX_DEPTH):
+        raise NotReplayableError("messages with images or files by a prompt, which has place for text only")
+
+
+def _has_media(value: object, depth: int) -> bool:
+    if depth == 0 or not isinstance(value, list | Mapping):
+        return False
+    if isinstance(value, Mapping):
+        is_part = "role" not in value and value.get("type") in MEDIA_MARKS
+        if is_part or value.get("inlineData") or value.get("fileData"):
+            return True
+    return any(_has_media(part, depth - 1) for part in (value.values() if isinstance(value, Mapping) else value))
 
 
 def chat_body(chat: ChatModel, messages: Sequence[Mapping[str, Any]], draw: int) -> dict[str, Any]:

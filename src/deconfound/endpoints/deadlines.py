@@ -18,13 +18,13 @@ CHECKS_PER_LIMIT = 8
 
 @final
 class Deadline:
-    """The limits of one call, to be used in ``with``: beyond them the block ends with a ``TimeoutError``."""
+    """The limits of one call, to be used in ``with``: a ``TimeoutError`` ends the block beyond one, and names it."""
 
-    __slots__ = ("_ends", "_is_over", "_last", "_patience", "_running", "_task")
+    __slots__ = ("_ends", "_exceeded", "_is_over", "_last", "_limits", "_running", "_task")
 
     def __init__(self, timeouts: Timeouts, running: set[Deadline]) -> None:
         self._last = monotonic()
-        self._ends, self._patience = self._last + timeouts.total, timeouts.read
+        self._ends, self._limits, self._exceeded = self._last + timeouts.total, timeouts, ""
         self._task, self._running, self._is_over = asyncio.current_task(), running, False
 
     def __enter__(self) -> Self:
@@ -38,7 +38,7 @@ class Deadline:
         """A cancellation by somebody else goes on; the one by this deadline has done what it was for."""
         self._running.discard(self)
         if self._is_over and self._task is not None and self._task.uncancel() == 0 and error is not None:
-            raise TimeoutError from error
+            raise TimeoutError(self._exceeded) from error
 
     def progress(self) -> None:
         """Something of the answer has arrived."""
@@ -46,9 +46,11 @@ class Deadline:
 
     def check(self, now: float) -> None:
         """Cancel the call if it has taken too long, as a whole or since something arrived."""
-        late = now > self._ends or now > self._last + self._patience
+        limits, is_total = self._limits, now > self._ends
+        late = is_total or now > self._last + limits.read
         if late and not self._is_over and self._task is not None:
             self._is_over = True
+            self._exceeded = f"total_timeout = {limits.total:g}" if is_total else f"read_timeout = {limits.read:g}"
             self._task.cancel()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from deconfound.formatting import ELLIPSIS
 
@@ -18,6 +19,7 @@ RETRIED_STATUSES = (408, 409, 425, 429)
 NOT_RETRIED_SERVER_ERRORS = (501, 505, 511)
 REFUSING_STATUSES = (401, 402, 403, 404, 405, 407, 410, 421)
 """What answers every call alike: a wrong key, no credit, no permission, no such model or address."""
+KEY_STATUSES = (401, 403)
 EXHAUSTED = ("insufficient_quota", "billing_hard_limit_reached", "credit_balance_too_low")
 FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
 MEANINGS = {
@@ -44,7 +46,7 @@ class Failure:
 
     ``cause`` is the same for failures that are counted together; ``detail`` are the words of the server, cut and
     without keys, but not yet escaped. ``wait`` is what the server asked for, in seconds. ``refuses_all``: other calls
-    of the model would fail alike.
+    of the model would fail alike. ``status`` is that of the response, 0 without one.
     """
 
     cause: str
@@ -52,30 +54,57 @@ class Failure:
     retry: Retry = "never"
     wait: float | None = None
     refuses_all: bool = False
+    status: int = 0
 
     def __str__(self) -> str:
         return f"{self.cause}: {self.detail}" if self.detail else self.cause
 
 
-def from_status(status: int, headers: Mapping[str, str], body: str, date: float) -> Failure:
+def from_status(
+    status: int, headers: Mapping[str, str], body: str, date: float, clean: Callable[[str], str] = str
+) -> Failure:
     """The failure that a response with another status than 200 means; ``date`` is now, for dates in headers."""
-    code, detail = error_detail(body)
+    code, detail = error_detail(body, clean)
     meaning = MEANINGS.get(status, "")
     cause = f"HTTP {status}" + (f", {meaning}" if meaning else "")
     if 300 <= status < 400:
-        return Failure(f"HTTP {status}, a redirect, which is not followed", detail, refuses_all=True)
+        where = _redirect_target(headers.get("location", ""))
+        cause = f"HTTP {status}, a redirect{where}, which is not followed"
+        return Failure(cause, detail, refuses_all=True, status=status)
     if code in EXHAUSTED:
-        return Failure(f"HTTP {status}, the account has no credit left", detail, refuses_all=True)
+        return Failure(f"HTTP {status}, the account has no credit left", detail, refuses_all=True, status=status)
     told_not_to = headers.get("x-should-retry", "").lower() == "false"
     retried = status in RETRIED_STATUSES or (status >= 500 and status not in NOT_RETRIED_SERVER_ERRORS)
     if retried and not told_not_to:
-        return Failure(cause, detail, "yes", retry_after(headers, date))
-    return Failure(cause, detail, refuses_all=status in REFUSING_STATUSES)
+        return Failure(cause, detail, "yes", retry_after(headers, date), status=status)
+    return Failure(cause, detail, refuses_all=status in REFUSING_STATUSES, status=status)
+
+
+def with_key_name(failure: Failure, key_env: str | None) -> Failure:
+    """The same failure; one about the key says where that comes from, and never what it is."""
+    if failure.status not in KEY_STATUSES:
+        return failure
+    source = "no key was sent: key_env is not set" if key_env is None else f"key: environment variable {key_env}"
+    return replace(failure, cause=f"{failure.cause} ({source})")
+
+
+def _redirect_target(location: str) -> str:
+    """The host of a redirect, without its path and query, which may have a key; nothing for one on the same host."""
+    try:
+        parts = urlsplit(location)
+    except ValueError:
+        return ""
+    return f" to {cut(f'{parts.scheme}://{parts.hostname}')}" if parts.hostname else ""
 
 
 def is_filtered(status: int, body: str) -> bool:
     """Whether a filter before the model refused the prompt, which some services report as a wrong request."""
-    return status in (400, 403, 422) and any(f'"{code}"' in body for code in FILTERED)
+    if status not in (400, 403, 422):
+        return False
+    error = _error(body)
+    inner = error.get("innererror") if isinstance(error, Mapping) else None
+    codes = [each.get(key) for each in (error, inner) if isinstance(each, Mapping) for key in ("code", "type")]
+    return any(code in FILTERED for code in codes if isinstance(code, str))
 
 
 def retry_after(headers: Mapping[str, str], date: float) -> float | None:
@@ -103,22 +132,31 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
 
 
-def error_detail(body: str) -> tuple[str, str]:
-    """The code and the words of an error, in the shapes of the interfaces; else the beginning of the body."""
-    code, words = "", body
+def _error(body: str) -> Any:  # noqa: ANN401  (what a server may write)
+    """The innermost ``error`` of a JSON object; None if the body is none."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
-        value = None
+        return None
     error = value if isinstance(value, Mapping) else None
     while isinstance(error, Mapping) and error.get("error"):
         error = error["error"]
+    return error
+
+
+def error_detail(body: str, clean: Callable[[str], str] = str) -> tuple[str, str]:
+    """The code and the words of an error, in the shapes of the interfaces; else the beginning of the body.
+
+    ``clean`` removes keys. It is applied here, because JSON may have escaped their characters before.
+    """
+    code, words = "", body
+    error = _error(body)
     if isinstance(error, Mapping):
         code = str(error.get("code") or error.get("type") or "")
         words = str(error.get("message") or error.get("detail") or code)
     elif isinstance(error, str):
         words = error
-    return code, cut(words)
+    return code, cut(clean(words))
 
 
 def cut(words: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Protocol, Self, final
 from deconfound.endpoints.clock import Clock
 from deconfound.endpoints.deadlines import Deadline, Deadlines
 from deconfound.endpoints.endpoint import Endpoint, Timeouts
-from deconfound.endpoints.failure import Failure, cut, error_detail, from_status, is_filtered
+from deconfound.endpoints.failure import (
+    Failure,
+    cut,
+    error_detail,
+    from_status,
+    is_filtered,
+    with_key_name,
+)
 from deconfound.endpoints.redaction import Redaction
 from deconfound.endpoints.reply import GarbledReplyError, Reply, parse_reply, refused_prompt
 from deconfound.endpoints.request import Request
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
 
 MAX_REPLY_BYTES = 16_000_000
 MAX_ERROR_BYTES = 20_000
+LARGE_BODY_BYTES = 1_000_000
 OK = 200
 HEADERS = {
     "Content-Type": "application/json",
@@ -110,7 +119,7 @@ class HttpCaller:
         except TooLargeError:
             return Failure(f"the answer has more than {MAX_REPLY_BYTES // 1_000_000} MB", retry="once")
         except (TimeoutError, self._aiohttp.ClientError, OSError) as error:
-            return self._failed(error)
+            return self._failed(error, request.chat.endpoint)
 
     async def _send(self, request: Request) -> Reply | Failure:
         if self._session is None:
@@ -119,7 +128,11 @@ class HttpCaller:
         start = perf_counter()
         with self._deadlines.limit(route.limits) as deadline:
             async with self._session.post(
-                route.url, data=request.body, headers=route.headers, timeout=route.timeout, allow_redirects=False
+                route.url,
+                data=_payload(request.body),
+                headers=route.headers,
+                timeout=route.timeout,
+                allow_redirects=False,
             ) as response:
                 deadline.progress()
                 if response.status == OK:
@@ -128,7 +141,10 @@ class HttpCaller:
                 text = self._text(await _read_start(response, MAX_ERROR_BYTES, deadline))
                 if is_filtered(response.status, text):
                     return refused_prompt("content_filter", request.body, perf_counter() - start)
-                return from_status(response.status, response.headers, text, self._clock.date())
+                failure = from_status(
+                    response.status, self._headers(response), text, self._clock.date(), self._redaction.clean
+                )
+                return with_key_name(failure, request.chat.endpoint.key_env)
 
     def _reply(self, data: bytes, request: Request, seconds: float) -> Reply | Failure:
         text = self._text(data)
@@ -139,21 +155,24 @@ class HttpCaller:
         try:
             reply = parse_reply(body, request.chat.endpoint.api, request.body, seconds)
         except GarbledReplyError as error:
-            return Failure(str(error), error_detail(text)[1], "once")
+            return Failure(str(error), error_detail(text, self._redaction.clean)[1], "once")
         except RecursionError:
             return Failure("the answer is nested too deeply", retry="once")
         return reply.redacted(self._redaction)
+
+    def _headers(self, response: aiohttp.ClientResponse) -> dict[str, str]:
+        return {name.lower(): self._redaction.clean(value) for name, value in response.headers.items()}
 
     def _text(self, data: bytes) -> str:
         """A body without keys: they go first, so that nothing is cut in the middle of one."""
         return self._redaction.clean(data.decode("utf-8", "replace"))
 
-    def _failed(self, error: Exception) -> Failure:
+    def _failed(self, error: Exception, endpoint: Endpoint) -> Failure:
         """A failure of the connection, which may pass unless it concerns all calls."""
         client = self._aiohttp
         causes: dict[type[Exception], str] = {
-            client.ConnectionTimeoutError: "no connection in time",
-            TimeoutError: "no answer in time",
+            client.ConnectionTimeoutError: f"no connection in time (connect_timeout = {endpoint.timeouts.connect:g})",
+            TimeoutError: f"no answer in time ({error})" if "_timeout" in str(error) else "no answer in time",
             client.ClientConnectorCertificateError: "the certificate of the server is not valid",
             client.ClientConnectorDNSError: "the server's name is not known",
             client.ClientConnectorError: "no connection",
@@ -163,6 +182,11 @@ class HttpCaller:
         detail = cut(self._redaction.clean(str(getattr(error, "strerror", "") or "")))
         is_certificate = isinstance(error, client.ClientConnectorCertificateError)
         return Failure(cause, detail, "never" if is_certificate else "yes", refuses_all=is_certificate)
+
+
+def _payload(body: bytes) -> bytes | io.BytesIO:
+    """A body as aiohttp takes it without a warning: a large one as a file, which is sent piece by piece."""
+    return body if len(body) < LARGE_BODY_BYTES else io.BytesIO(body)
 
 
 async def _read(response: aiohttp.ClientResponse, limit: int, deadline: Deadline) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 from deconfound.chat.answers import answers_from, names_a_limit
 from deconfound.endpoints.endpoint import Api
 from deconfound.endpoints.redaction import Redaction
-from deconfound.endpoints.token_costs import estimate_tokens
+from deconfound.endpoints.token_costs import estimate_request_tokens, estimate_tokens
 
 Status = Literal["ok", "refusal", "empty", "truncated"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -83,7 +83,7 @@ def _output(body: dict[str, Any], first: dict[str, Any]) -> tuple[str, bool]:
 
 def refused_prompt(detail: str, sent: bytes, seconds: float) -> Reply:
     """The reply to a prompt that a filter before the model refused: no output, and the reason."""
-    return Reply("", "refusal", detail, "", estimate_tokens(sent), 0, tokens_estimated=True, seconds=seconds)
+    return Reply("", "refusal", detail, "", estimate_request_tokens(sent), 0, tokens_estimated=True, seconds=seconds)
 
 
 def _first_choice(body: dict[str, Any], api: Api) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _tokens(body: dict[str, Any], sent: bytes, text: str) -> tuple[int, int, boo
     ):  # of Anthropic, which counts apart what its cache stores and reads
         given += sum(_count(counts, f"cache_{kind}_input_tokens") or 0 for kind in ("creation", "read"))
     return (
-        estimate_tokens(sent) if given is None else given,
+        estimate_request_tokens(sent) if given is None else given,
         estimate_tokens(text) if made is None else made,
         given is None or made is None,
     )

@@ -1,7 +1,7 @@
 """Replies that were paid for, in a file of SQLite: found again after any kill, and by every later run.
 
 The file has one table, by the key of the request. It contains outputs, never contexts and never a key of an endpoint.
-One process at a time may ask for more, so that nothing is paid for twice; any number may read.
+One process at a time may ask for more, so that two do not pay for the same; any number may read.
 """
 
 from __future__ import annotations
@@ -105,6 +105,14 @@ class ReplyCache:
                 with suppress(sqlite3.Error):
                     self._database.execute("ROLLBACK")
                 raise
+
+    def remove(self, keys: Sequence[bytes]) -> None:
+        """Forget the replies of some keys, which can then be asked for again."""
+        with _explained(self.path):
+            for at in range(0, len(keys), LOOKUP_KEYS):
+                part = keys[at : at + LOOKUP_KEYS]
+                marks = ", ".join("?" * len(part))
+                self._database.execute(f"DELETE FROM replies WHERE key IN ({marks})", part)  # noqa: S608
 
     @contextmanager
     def locked(self, activity: str) -> Iterator[None]:

@@ -60,6 +60,31 @@ class ModelMeter:
         self.failed += 1
         self.skipped += 1
 
+    def forgive(self, failure: Failure) -> None:
+        """Count a failed call no longer: it had an answer in another way."""
+        calls, detail = self.causes.pop(failure.cause, (0, ""))
+        self.failed -= min(calls, 1)
+        if calls > 1:
+            self.causes[failure.cause] = (calls - 1, detail)
+
+    def plus(self, other: ModelMeter) -> ModelMeter:
+        """This run and a later one of the same model together; whether it is stopped is that of the later one."""
+        causes = dict(self.causes)
+        for cause, (calls, detail) in other.causes.items():
+            before, first = causes.get(cause, (0, detail))
+            causes[cause] = (before + calls, first)
+        return ModelMeter(
+            chat=self.chat,
+            replies=self.replies + other.replies,
+            failed=self.failed + other.failed,
+            skipped=self.skipped + other.skipped,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            estimated=self.estimated + other.estimated,
+            stopped=other.stopped,
+            causes=causes,
+        )
+
     def _count(self, failure: Failure) -> None:
         self.failed += 1
         calls, detail = self.causes.get(failure.cause, (0, failure.detail))
@@ -73,10 +98,14 @@ class ModelMeter:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run did, by the names of the models; ``expected`` is the number of all its requests."""
+    """What a run did, by the names of the models; ``expected`` is the number of all its requests.
+
+    ``failed_keys`` are the requests without a reply; a call that was not made has the failure that stopped its model.
+    """
 
     models: dict[str, ModelMeter] = field(default_factory=dict)
     expected: int = 0
+    failed_keys: dict[bytes, Failure] = field(default_factory=dict)
 
     @property
     def replies(self) -> int:
@@ -93,6 +122,13 @@ class RunOutcome:
         """What all replies cost; None where no model has prices."""
         costs = [meter.cost for meter in self._meters() if meter.cost is not None]
         return sum(costs) if costs else None
+
+    def plus(self, other: RunOutcome) -> RunOutcome:
+        """This run and a later one together."""
+        models = dict(self.models)
+        for name, meter in other.models.items():
+            models[name] = models[name].plus(meter) if name in models else meter
+        return RunOutcome(models, self.expected + other.expected, {**self.failed_keys, **other.failed_keys})
 
     def _meters(self) -> list[ModelMeter]:
         """As they are now: another thread may add one meanwhile."""

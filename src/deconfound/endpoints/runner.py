@@ -12,9 +12,9 @@ from typing import final
 from deconfound.endpoints.cache_writer import CacheWriter
 from deconfound.endpoints.clock import Clock, SystemClock
 from deconfound.endpoints.endpoint import Endpoint, key_problem
+from deconfound.endpoints.failure import Failure
 from deconfound.endpoints.http_caller import Caller, HttpCaller, require_client
 from deconfound.endpoints.redaction import Redaction
-from deconfound.endpoints.reply import Reply
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.request import Request
 from deconfound.endpoints.retrying import Gate, call_until_done
@@ -25,6 +25,7 @@ CONCURRENCY = 8
 MAX_CONCURRENCY = 4096
 WATCH_SECONDS = 0.2
 DRAIN_SECONDS = 0.002
+GRACE_SECONDS = 2.0  # after an interrupt, for calls that are under way: their answers will have to be paid for
 UNSAVED_PER_CALL = 4  # replies that may wait for a slow disk, times the calls at once; a kill loses them
 
 Watch = Callable[[RunOutcome], None]
@@ -56,8 +57,8 @@ def run_requests(
 ) -> RunOutcome:
     """Call every request and store each reply as soon as it is there; ``expected`` is their number, for the watch.
 
-    Calls run in a thread of their own, so that this also works inside a notebook, and an interrupt in this thread
-    ends them. Whatever was answered by then is in the cache.
+    Calls run in a thread of their own, so that this also works inside a notebook. An interrupt in this thread starts no
+    more of them, waits a moment for those that are under way, and ends them. Whatever was answered is in the cache.
     """
     require_client()
     problems = [problem for endpoint in work if (problem := key_problem(endpoint)) is not None]
@@ -73,6 +74,10 @@ def run_requests(
         while not run.finished.wait(WATCH_SECONDS):
             watch(run.outcome)
         watch(run.outcome)
+    except KeyboardInterrupt:
+        run.starts_more = False
+        run.finished.wait(GRACE_SECONDS)
+        raise
     finally:
         run.stop()
         thread.join()
@@ -92,6 +97,7 @@ class _Run:
     outcome: RunOutcome
     finished: threading.Event = field(default_factory=threading.Event)
     error: BaseException | None = None
+    starts_more: bool = True
     _loop: asyncio.AbstractEventLoop | None = None
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _is_stopping: bool = False
@@ -137,15 +143,20 @@ class _Run:
         """One call at a time, until nobody has another request; many of these share the requests of an endpoint."""
         models, clock, bound = self.outcome.models, self.options.clock, UNSAVED_PER_CALL * len(self._tasks)
         for request in requests:
+            if not self.starts_more:
+                return
             meter = models.get(request.chat.name)
             if meter is None:
                 meter = models[request.chat.name] = ModelMeter(request.chat)
             if meter.stopped is not None:
                 meter.skip()
+                self.outcome.failed_keys[request.key] = meter.stopped
                 continue
             result = await call_until_done(request, caller, gate, clock)
             meter.add(result)
-            if isinstance(result, Reply):
+            if isinstance(result, Failure):
+                self.outcome.failed_keys[request.key] = result
+            else:
                 self.writer.put(request.key, result)
                 while self.writer.unsaved > bound:  # a slow disk must not leave many replies unsaved
                     await asyncio.sleep(DRAIN_SECONDS)

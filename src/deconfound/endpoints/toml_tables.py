@@ -27,6 +27,23 @@ SECRET_NAMES = re.compile(
 SECRET_TEXT = re.compile(
     r"(?<![A-Za-z0-9])(sk|pk|rk|gsk|xai|hf|key|ghp|glpat)[-_][A-Za-z0-9_\-]{16,}|AIza[A-Za-z0-9_\-]{20,}|(?i:bearer)\s+\S{8,}"
 )
+TOML_CAUSES = {
+    "Expected '=' after": "there is no = after a name",
+    "Expected ']": "the name of a table has no ] at its end",
+    "Expected \"'": "a text has no quote at its end",
+    "Expected newline": "something follows the value",
+    "Invalid value": "the value is none of TOML; texts need quotes",
+    "Invalid statement": "the line is neither a setting nor a table",
+    "Invalid initial character": "a name has a character that needs quotes",
+    "Invalid date": "the date or time does not exist",
+    "Invalid hex": "an escape in a text is not complete",
+    "Unclosed array": "a list has no ] at its end",
+    "Unclosed inline table": "a table has no } at its end",
+    "Unterminated string": "a text has no quote at its end",
+    "Unescaped": "a text has a backslash that stands alone; write two",
+    "Illegal character": "a text has a character that it must not have; a line break needs three quotes",
+    "Duplicate": "a name is given twice",
+}
 NO_KEYS = "Remove it, and name an environment variable in the endpoint's key_env."
 
 
@@ -59,7 +76,8 @@ def _without_values(message: str) -> str:
     place = re.search(r"\(at (line \d+, column \d+|end of document)\)", message)
     if "overwrite" in message or "twice" in message or "already" in message or "declare" in message:
         return f"a name is given twice {place[0] if place else ''}".strip()
-    return f"it cannot be read {place[0] if place else ''}".strip()
+    cause = next((words for start, words in TOML_CAUSES.items() if message.startswith(start)), "it cannot be read")
+    return f"{cause} {place[0] if place else ''}".strip()
 
 
 def key_problems(content: Mapping[str, Any], source: str, keys: Iterable[str | None] = ()) -> list[Problem]:
@@ -155,6 +173,14 @@ class TableReader:
             self.problem(f"{name} is not a list of texts", 'Write it as in ["one", "two"].')
             return None
         return listed
+
+    def flag(self, name: str) -> bool | None:
+        """True or false."""
+        value = self._take(name)
+        if value is None or isinstance(value, bool):
+            return value
+        self.problem(f"{name} is neither true nor false", f"Write {name} = true, or false.")
+        return None
 
     def subtable(self, name: str) -> Mapping[str, Any] | None:
         """A table inside this one."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.tokenize import TokenizedPairs
+from deconfound.features.character_table import CODE_POINTS, character_table
+from deconfound.features.text_arrays import Bytes, TextArray
+from deconfound.features.tokenize import TokenizedPairs, join_bytes, random_key
 
 WINDOW_BYTES = 32_768
 """Bytes of context that compression can refer back to: deflate's own window."""
@@ -20,20 +21,18 @@ REFUSAL_SPAN = 200
 
 _DIGITS = b"0123456789"
 _UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LETTERS = _UPPER + _UPPER.lower()
 _PUNCTUATION = bytes(code for code in range(33, 127) if not chr(code).isalnum())
 
-# Each pattern takes time linear in the text, whatever the text: none can start over inside a run it has scanned.
-_SENTENCE_END = re.compile(r"[.!?…؟।][\"'”’)\]]*\s+|[。！？\n]")
-_BULLET = re.compile(r"^[ \t]*(?:[-*+•]|[0-9]{1,3}[.)])[ \t]", re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
-_TABLE = re.compile(r"^[ \t]*\|", re.MULTILINE)
+_SENTENCE_ENDS = ".!?…؟।"  # before white space, with any of the closers between
+_SENTENCE_CLOSERS = "\"'”’)]"
+_SENTENCE_ENDS_ALONE = "。！？\n"
+_QUESTIONS = "?？؟"
+_FINAL_CHARACTERS = ".!?…。！？؟।:;\"'”’)]}>|`*"
 _REFUSALS = (
-    *("sorry", "apologi", "unable to", "not able to", "as an ai", "as a language model", "i won't"),
-    *("cannot help", "cannot assist", "cannot provide", "cannot answer"),
-    *("can't help", "can't assist", "can't provide", "can't answer"),
+    *(b"sorry", b"apologi", b"unable to", b"not able to", b"as an ai", b"as a language model", b"i won't"),
+    *(b"cannot help", b"cannot assist", b"cannot provide", b"cannot answer"),
+    *(b"can't help", b"can't assist", b"can't provide", b"can't answer"),
 )
-_FINAL_CHARACTERS = frozenset(".!?…。！？؟।:;\"'”’)]}>|`*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,56 +58,65 @@ class CharacterCounts:
     ends_cleanly: FloatArray  # 0 or 1
 
 
-def count_characters(texts: Sequence[str]) -> CharacterCounts:
-    """Count characters, lines and sentences of each text."""
-    fields = len(CharacterCounts.__dataclass_fields__)
-    counts = np.array([_characters(text) + _lines(text) + _sentences(text) for text in texts], dtype=np.float64)
-    return CharacterCounts(*counts.reshape(-1, fields).T)
+def count_characters(texts: TextArray) -> CharacterCounts:
+    """Count characters, lines and sentences of each text.
+
+    A line counts as a bullet if it begins with a bullet or a number of up to three digits, as a heading if it begins
+    with up to six signs ``#`` and a space, and as a table row if it begins with ``|``.
+    """
+    from deconfound.features.kernels.count_kernels import count_lines
+    from deconfound.features.kernels.sentence_kernels import count_sentences
+
+    counts = np.zeros((len(texts), len(CharacterCounts.__dataclass_fields__)), dtype=np.int64)
+    count_lines(texts.data, texts.starts, texts.stops, _byte_classes(), counts)
+    tables = character_table(), _sentence_marks(), *join_bytes(_REFUSALS)
+    count_sentences(texts.data, texts.starts, texts.stops, *tables, REFUSAL_SPAN, random_key(), counts)
+    return CharacterCounts(*counts.T.astype(np.float64))
 
 
-def _characters(text: str) -> tuple[int, ...]:
-    data = text.encode()
-    classes = (_DIGITS, _UPPER, _LETTERS, _PUNCTUATION)
-    return (len(text), len(data), *(len(data) - len(data.translate(None, members)) for members in classes))
+def count_code_points(texts: TextArray) -> FloatArray:
+    """Characters of each text."""
+    from deconfound.features.kernels.count_kernels import count_points
+
+    return np.asarray(count_points(texts.data, texts.starts, texts.stops).astype(np.float64))
 
 
-def _lines(text: str) -> tuple[int, ...]:
-    return (
-        text.count("\n") + 1,
-        len(_BULLET.findall(text)),
-        len(_HEADING.findall(text)) if "#" in text else 0,
-        text.count("```"),
-        text.count("**") // 2,
-        len(_TABLE.findall(text)) if "|" in text else 0,
+@lru_cache(maxsize=1)
+def _byte_classes() -> Bytes:
+    from deconfound.features.kernels.count_kernels import DIGIT, LOWER, PUNCTUATION, UPPER
+
+    classes = np.zeros(256, dtype=np.uint8)
+    kinds = (DIGIT, _DIGITS), (UPPER, _UPPER), (LOWER, _UPPER.lower()), (PUNCTUATION, _PUNCTUATION)
+    for kind, members in kinds:
+        classes[list(members)] = kind
+    return classes
+
+
+@lru_cache(maxsize=1)
+def _sentence_marks() -> Bytes:
+    from deconfound.features.kernels.sentence_kernels import ALONE, CLOSER, END, FINAL, QUESTION
+
+    marks = np.zeros(CODE_POINTS, dtype=np.uint8)
+    kinds = (
+        *((END, _SENTENCE_ENDS), (CLOSER, _SENTENCE_CLOSERS), (ALONE, _SENTENCE_ENDS_ALONE)),
+        *((QUESTION, _QUESTIONS), (FINAL, _FINAL_CHARACTERS)),
     )
-
-
-def _sentences(text: str) -> tuple[int, ...]:
-    sentences = [piece for piece in map(str.strip, _SENTENCE_END.split(text)) if piece]
-    opening = text[:REFUSAL_SPAN].lower().replace("’", "'")
-    return (
-        len(sentences),
-        len(sentences) - len(set(sentences)),
-        text.count("?") + text.count("？") + text.count("؟"),
-        any(phrase in opening for phrase in _REFUSALS),
-        text.rstrip()[-1:] in _FINAL_CHARACTERS,
-    )
+    for bit, members in kinds:
+        marks[[ord(member) for member in members]] |= bit
+    return marks
 
 
 def compressed_sizes(pairs: TokenizedPairs) -> tuple[FloatArray, FloatArray]:
     """Deflated bytes of each pair's output, alone and after the last ``WINDOW_BYTES`` bytes of its context."""
-    outputs = [text.encode() for text in pairs.outputs]
-    alone = np.array([len(_deflate(data, b"")) for data in outputs], dtype=np.float64)
+    contexts, outputs = pairs.contexts.views(), pairs.outputs.views()
+    alone = np.array([_deflated_size(data, None) for data in outputs], dtype=np.float64)
     after_context = np.empty(len(pairs.context))
-    window, window_context = b"", -1
     for number, (context, output) in enumerate(zip(pairs.context.tolist(), pairs.output.tolist(), strict=True)):
-        if context != window_context:
-            window, window_context = pairs.contexts[context].encode()[-WINDOW_BYTES:], context
-        after_context[number] = len(_deflate(outputs[output], window))
+        after_context[number] = _deflated_size(outputs[output], contexts[context][-WINDOW_BYTES:])
     return alone[pairs.output], after_context
 
 
-def _deflate(data: bytes, window: bytes) -> bytes:
+def _deflated_size(data: memoryview, window: memoryview | None) -> int:
     # A negative size asks for the raw stream: a header or checksum would distort the size of a short text.
     stream = zlib.compressobj(wbits=-15, zdict=window) if window else zlib.compressobj(wbits=-15)
-    return stream.compress(data) + stream.flush()
+    return len(stream.compress(data)) + len(stream.flush())

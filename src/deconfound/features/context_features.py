@@ -20,8 +20,9 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem
 from deconfound.features.characters import count_characters
 from deconfound.features.distinct_rows import read_numeric_columns
-from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.tokenize import MAX_CHARACTERS, Vocabulary, tokenize_texts
+from deconfound.features.hashing import hash_texts, hash_words
+from deconfound.features.text_arrays import TextArray, read_texts
+from deconfound.features.tokenize import split_texts
 from deconfound.formatting import join_names, pluralize, quote
 
 BUCKETS = 2**18
@@ -52,7 +53,7 @@ class ContextTable:
     def features(self, rows: IntArray) -> ContextFeatures:
         """Features of some rows, not yet standardized: see ``stack_standardized``."""
         if "context" in self.table.column_names:
-            return _text_features(self.table["context"].take(pa.array(rows)).to_pylist())
+            return _text_features(read_texts(self.table["context"].take(pa.array(rows))))
         values = [self.table[name].to_numpy()[rows] for name in self.table.column_names]
         return ContextFeatures(None, np.column_stack(values))
 
@@ -96,12 +97,12 @@ def encode_contexts(tables: Sequence[pa.Table], columns: tuple[str, ...]) -> lis
     return encoded
 
 
-def _by_first_appearance(column: pa.ChunkedArray) -> tuple[list[str], IntArray]:
+def _by_first_appearance(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     """The distinct values in order of appearance, and the number of each row's value."""
     # Chunk by chunk: the texts of a long log may be too many for one Arrow array of strings.
     chunks = column.dictionary_encode().unify_dictionaries().chunks
     codes = np.concatenate([np.zeros(0, dtype=np.int64), *(chunk.indices.to_numpy() for chunk in chunks)])
-    return chunks[0].dictionary.to_pylist() if chunks else [], codes.astype(np.int64)
+    return chunks[0].dictionary if chunks else pa.array([], pa.string()), codes.astype(np.int64)
 
 
 def stack_standardized(parts: Sequence[ContextFeatures]) -> ContextFeatures:
@@ -150,25 +151,23 @@ def nearest_distance(rows: FloatArray, context: IntArray, reference: FloatArray,
 # --- features of text ---
 
 
-def hashed_words(texts: Sequence[str]) -> sparse.csr_matrix:
+def hashed_words(texts: TextArray) -> sparse.csr_matrix:
     """Hashed words and word pairs of each text, of unit length."""
-    vocabulary = Vocabulary()
-    return hash_texts(tokenize_texts(texts, vocabulary), word_hashes(vocabulary), "context", BUCKETS)
+    return hash_texts(texts, "context", BUCKETS)
 
 
-def _text_features(texts: Sequence[str]) -> ContextFeatures:
+def _text_features(texts: TextArray) -> ContextFeatures:
     """Hashed words of unit length, and the lengths and shares that unit length hides."""
-    vocabulary = Vocabulary()
-    words = tokenize_texts(texts, vocabulary)
-    strings = count_characters([text[:MAX_CHARACTERS] for text in texts])
+    words = split_texts(texts)
+    strings = count_characters(texts)
     chars = np.maximum(strings.chars, 1.0)
     counts = (words.counts, strings.lines, strings.questions)
     shares = (strings.chars - strings.letters, strings.digits, strings.upper, strings.punctuation)
     statistics = [*(np.log1p(x) for x in counts), *(x / chars for x in shares)]
-    return ContextFeatures(hash_texts(words, word_hashes(vocabulary), "context", BUCKETS), np.column_stack(statistics))
+    return ContextFeatures(hash_words(words, "context", BUCKETS), np.column_stack(statistics))
 
 
-def _surface(texts: Sequence[str]) -> FloatArray:
+def _surface(texts: TextArray) -> FloatArray:
     """Standardized lengths and shares of each text.
 
     They differ a little from those of ``_text_features``: one set for both would move every p-value of one check.
@@ -196,10 +195,10 @@ def context_blocks(study: Study, table: pa.Table, seed: int) -> tuple[FloatArray
     return (_unit_variance(_replay_means(study, ids)[code]),)
 
 
-def text_blocks(texts: Sequence[str], code: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
+def text_blocks(texts: Sequence[str] | pa.Array, code: IntArray, seed: int) -> tuple[FloatArray, FloatArray]:
     """Word components and surface statistics of rows whose text is ``texts[code]``."""
-    texts = [text[:MAX_CHARACTERS] for text in texts]
-    return _unit_variance(randomized_pca(hashed_words(texts), seed)[code]), _unit_variance(_surface(texts)[code])
+    read = read_texts(texts)
+    return _unit_variance(randomized_pca(hashed_words(read), seed)[code]), _unit_variance(_surface(read)[code])
 
 
 def randomized_pca(rows: sparse.csr_matrix, seed: int) -> FloatArray:
@@ -224,10 +223,10 @@ def randomized_pca(rows: sparse.csr_matrix, seed: int) -> FloatArray:
     return np.asarray((left * singular)[:, :components])
 
 
-def _replay_means(study: Study, ids: Sequence[str]) -> FloatArray:
+def _replay_means(study: Study, ids: pa.Array) -> FloatArray:
     """The replay's feature_* columns averaged over each of the contexts, then standardized."""
     means = mean_by_context(study.replay.arrow, study.feature_names)
-    rows = pc.index_in(pa.array(ids, pa.string()), value_set=means["context_id"].combine_chunks())
+    rows = pc.index_in(ids.cast(pa.string()), value_set=means["context_id"].combine_chunks())
     return _standardize(read_numeric_columns(means.take(rows), study.feature_names))
 
 

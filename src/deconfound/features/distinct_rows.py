@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +16,16 @@ from deconfound.data import TEXT_COLUMNS
 from deconfound.data.encode import encode_by_appearance
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.features.hashing import hash_texts, word_hashes
-from deconfound.features.modifiers import STATISTICS, WORD_BUCKETS, context_modifiers
+from deconfound.features.csr_builder import CsrBuilder
+from deconfound.features.hashing import add_rows, batch_edges, hash_words
+from deconfound.features.modifiers import WORD_BUCKETS, context_modifiers
 from deconfound.features.surface import SURFACE_STATISTICS, surface_statistics
-from deconfound.features.tokenize import MAX_CHARACTERS, TokenizedPairs, tokenize_pairs
+from deconfound.features.text_arrays import read_texts
+from deconfound.features.tokenize import TokenizedPairs, tokenize_pairs
 from deconfound.formatting import join_names
+from deconfound.threads import parallel_map, thread_count
+from deconfound.words.prompt_style import STATISTICS
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 BATCH_BYTES = 1_000_000
 """Text processed at once: enough for vectorized counting to pay off, and small next to the features."""
@@ -27,8 +33,8 @@ BATCH_BYTES = 1_000_000
 BYTES_PER_TEXT = 64
 """Added to the size of every text; it bounds the number of texts in a batch, however short they are."""
 
-GROWTH = 1.1
-"""Spare room of the sparse matrix over what the rows so far suggest."""
+BATCHES_PER_THREAD = 4
+"""Batches read before their features are collected: enough for the threads to end at about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +93,14 @@ class ExtractedFeatures:
 def extract_features(table: pa.Table, layout: BlockLayout) -> ExtractedFeatures:
     """Hash and measure every distinct text of a table, batch by batch."""
     rows = distinct_rows(table, layout.reads_text, layout.columns)
-    text, statistics = _CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
+    text, statistics = CsrBuilder(len(rows.first_row), layout.buckets), [np.empty((0, len(SURFACE_STATISTICS)))]
     modifiers = [np.empty((0, WORD_BUCKETS + STATISTICS))]
-    for pairs in text_batches(rows) if layout.reads_text else ():
-        if layout.buckets:
-            hashes = word_hashes(pairs.vocabulary)
-            contexts = hash_texts(pairs.context_tokens, hashes, "context", layout.buckets)
-            outputs = hash_texts(pairs.output_tokens, hashes, "output", layout.buckets)
-            text.append(contexts[pairs.context] + outputs[pairs.output])
-            modifiers.append(context_modifiers(pairs, contexts))
-        if layout.surface:
-            statistics.append(surface_statistics(pairs))
+    for features in _batch_features(rows, layout) if layout.reads_text else ():
+        if features.text is not None and features.modifiers is not None:
+            text.append(features.text)
+            modifiers.append(features.modifiers)
+        if features.statistics is not None:
+            statistics.append(features.statistics)
     columns = read_numeric_columns(table, layout.columns)[rows.first_row]
     return ExtractedFeatures(
         rows,
@@ -146,19 +149,43 @@ def read_numeric_columns(table: pa.Table, names: tuple[str, ...]) -> FloatArray:
     return values
 
 
-def text_batches(rows: DistinctRows) -> Iterator[TokenizedPairs]:
-    """The tokenized texts of the distinct rows, in their order, about ``BATCH_BYTES`` at a time."""
-    sizes = _text_sizes(rows.outputs)[rows.output]
+@dataclass(frozen=True, slots=True)
+class _BatchFeatures:
+    """Features of consecutive distinct rows; None for blocks that the layout leaves out."""
+
+    text: sparse.csr_matrix | None
+    modifiers: FloatArray | None
+    statistics: FloatArray | None
+
+
+def _batch_features(rows: DistinctRows, layout: BlockLayout) -> Iterator[_BatchFeatures]:
+    """The features of the distinct rows, in their order, about ``BATCH_BYTES`` of text at a time and thread."""
+    contexts, outputs = read_texts(rows.contexts), read_texts(rows.outputs)
+
+    def read(batch: slice) -> _BatchFeatures:
+        context = rows.context[batch]
+        output, output_index = np.unique(rows.output[batch], return_inverse=True)
+        these = contexts.take(slice(context[0], context[-1] + 1))
+        return _read_batch(tokenize_pairs(these, outputs.take(output), context - context[0], output_index), layout)
+
+    sizes = outputs.sizes[rows.output] + BYTES_PER_TEXT
     new_context = np.diff(rows.context, prepend=-1) != 0
-    sizes[new_context] += _text_sizes(rows.contexts)[rows.context[new_context]]
-    batch = np.cumsum(sizes) // BATCH_BYTES
-    edges = np.flatnonzero(np.diff(batch, prepend=-1, append=-1))
-    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        context = rows.context[start:stop]
-        output, output_index = np.unique(rows.output[start:stop], return_inverse=True)
-        contexts = rows.contexts.slice(context[0], context[-1] - context[0] + 1).to_pylist()
-        outputs = rows.outputs.take(pa.array(output)).to_pylist()
-        yield tokenize_pairs(contexts, outputs, context - context[0], output_index)
+    sizes[new_context] += contexts.sizes[rows.context[new_context]] + BYTES_PER_TEXT
+    edges = batch_edges(sizes, BATCH_BYTES)
+    batches = [slice(start, stop) for start, stop in pairwise(edges)]
+    at_once = BATCHES_PER_THREAD * thread_count()
+    for first in range(0, len(batches), at_once):
+        yield from parallel_map(read, batches[first : first + at_once])
+
+
+def _read_batch(pairs: TokenizedPairs, layout: BlockLayout) -> _BatchFeatures:
+    text, modifiers = None, None
+    if layout.buckets:
+        contexts = hash_words(pairs.context_words, "context", layout.buckets)
+        outputs = hash_words(pairs.output_words, "output", layout.buckets)
+        text = add_rows(contexts, outputs, pairs.context, pairs.output)
+        modifiers = context_modifiers(pairs, contexts)
+    return _BatchFeatures(text, modifiers, surface_statistics(pairs) if layout.surface else None)
 
 
 def count_truncated_texts(table: pa.Table) -> int:
@@ -181,40 +208,3 @@ def _row_codes(values: FloatArray) -> IntArray:
     rows = values + 0.0  # -0.0 and 0.0 become the same bytes
     digests = (blake2b(row, digest_size=16).digest() for row in rows)
     return np.fromiter((codes.setdefault(digest, len(codes)) for digest in digests), np.int64, len(rows))
-
-
-def _text_sizes(texts: pa.Array) -> IntArray:
-    lengths: IntArray = pc.binary_length(texts).to_numpy().astype(np.int64)
-    return np.minimum(lengths, MAX_CHARACTERS) + BYTES_PER_TEXT
-
-
-class _CsrBuilder:
-    """A sparse matrix built from blocks of rows, without a second copy of its entries."""
-
-    def __init__(self, rows: int, buckets: int) -> None:
-        self.shape = (rows, buckets)
-        self.indptr = np.zeros(rows + 1, dtype=np.int64)
-        self.rows = 0
-        self.data = np.empty(0)
-        self.indices = np.empty(0, dtype=np.int32)
-
-    def append(self, part: sparse.csr_matrix) -> None:
-        used, rows = int(self.indptr[self.rows]), self.rows + part.shape[0]
-        if used + part.nnz > len(self.data):
-            # Room for all rows, if the rest are like those so far; memory that is not written to costs nothing.
-            self._resize(int(GROWTH * (used + part.nnz) * self.shape[0] / rows) + 1)
-        self.data[used : used + part.nnz] = part.data
-        self.indices[used : used + part.nnz] = part.indices
-        self.indptr[self.rows : rows + 1] = used + part.indptr
-        self.rows = rows
-
-    def to_matrix(self) -> sparse.csr_matrix:
-        self._resize(int(self.indptr[-1]))
-        return sparse.csr_matrix((self.data, self.indices, self.indptr), shape=self.shape)
-
-    def _resize(self, size: int) -> None:
-        if len(self.data):
-            self.data.resize(size, refcheck=False)
-            self.indices.resize(size, refcheck=False)
-        else:
-            self.data, self.indices = np.empty(size), np.empty(size, dtype=np.int32)

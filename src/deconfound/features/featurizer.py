@@ -15,9 +15,9 @@ from deconfound.errors import EvidenceError, UsageError
 from deconfound.features.blocks import FeatureBlocks, Scaling, combine_blocks, fit_scaling
 from deconfound.features.distinct_rows import BlockLayout, ExtractedFeatures, count_truncated_texts, extract_features
 from deconfound.features.proxy import PROXY_SURFACE_SHARE, ProxyMap, average_labels, fit_proxy
-from deconfound.features.tokenize import MAX_CHARACTERS
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import quote
+from deconfound.words.word_splitting import MAX_CHARACTERS
 
 FeatureSource: TypeAlias = Literal["text", "columns", "both"]
 

@@ -1,68 +1,73 @@
-"""Hashed words and word pairs: the text block of phi.
-
-Every word and every pair of adjacent words of a text adds +1 or -1 to one of ``buckets`` columns. Column and sign
-come from a 64-bit key made of the namespace and the words' CRC-32, mixed by the splitmix64 finalizer; both are fixed
-by public standards, so a saved featurizer gives the same columns on every machine. Each text is then scaled to unit
-length.
-"""
+"""Hashed words and word pairs: the text block of phi, with each text scaled to unit length."""
 
 from __future__ import annotations
 
-import zlib
-from typing import Literal, TypeAlias
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from deconfound.features.tokenize import TokenizedTexts, Vocabulary
+from deconfound.design import FloatArray, IntArray
+from deconfound.features.csr_builder import CsrBuilder
+from deconfound.features.text_arrays import TextArray
+from deconfound.features.tokenize import Words, split_texts
+from deconfound.threads import parallel_map, thread_count
+from deconfound.words.phrase_hashing import NAMESPACE_KEYS, Namespace
 
-Namespace: TypeAlias = Literal["context", "output"]
-Hashes: TypeAlias = NDArray[np.uint64]
+CHUNK_BYTES = 500_000
+"""Text hashed at once by each thread: it stays in the processor's cache."""
 
-# One odd constant per namespace and number of words: the same word gets unrelated columns in each.
-_KEYS: dict[tuple[Namespace, int], np.uint64] = {
-    ("context", 1): np.uint64(0x9E3779B97F4A7C15),
-    ("context", 2): np.uint64(0xC2B2AE3D27D4EB4F),
-    ("output", 1): np.uint64(0x165667B19E3779F9),
-    ("output", 2): np.uint64(0xD6E8FEB86659FD93),
-}
-
-
-def word_hashes(vocabulary: Vocabulary) -> Hashes:
-    """CRC-32 of each word, by token id."""
-    return np.fromiter(map(zlib.crc32, vocabulary), np.uint64, len(vocabulary))
+CHUNKS_PER_THREAD = 4
+"""Chunks hashed before their rows are collected: enough for the threads to end at about the same time."""
 
 
-def hash_texts(tokens: TokenizedTexts, hashes: Hashes, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
+def hash_words(words: Words, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
     """One row of unit length per text; a text without words is a row of zeros."""
-    single = hashes[tokens.token_ids]
-    # Each word is followed by the pair it starts, which keeps a text's entries together; the last word starts none.
-    keys = np.empty((len(single), 2), dtype=np.uint64)
-    keys[:, 0] = _mix(single ^ _KEYS[namespace, 1])
-    keys[:, 1] = _mix((single << np.uint64(32) | np.roll(single, -1)) ^ _KEYS[namespace, 2])
-    exists = np.ones(keys.shape, dtype=np.bool_)
-    exists[tokens.offsets[1:][tokens.counts > 0] - 1, 1] = False
-    phrases = keys[exists]
-    start = 2 * tokens.offsets - np.concatenate(([0], np.cumsum(tokens.counts > 0)))
-    columns = ((phrases >> np.uint64(1)) % np.uint64(buckets)).astype(np.int32)
-    signs = 1.0 - 2.0 * (phrases & np.uint64(1)).astype(np.float64)
-    rows = sparse.csr_matrix((signs, columns, start), shape=(len(tokens.counts), buckets))
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    return _scale_to_unit_length(rows)
+    from deconfound.features.kernels.hash_kernels import hash_rows
+
+    columns, values = np.empty(2 * len(words.ends), dtype=np.int32), np.empty(2 * len(words.ends))
+    row_ends = np.zeros(len(words.offsets), dtype=np.int64)
+    keys = NAMESPACE_KEYS[namespace, 1], NAMESPACE_KEYS[namespace, 2], np.uint64(buckets)
+    used = hash_rows(words.crc32, words.offsets, *keys, columns, values, row_ends[1:])
+    return _matrix(values[:used], columns[:used], row_ends, buckets)
 
 
-def _mix(keys: Hashes) -> Hashes:
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+def hash_texts(texts: TextArray, namespace: Namespace, buckets: int) -> sparse.csr_matrix:
+    """The same for texts of any number, on several threads."""
+    chunks = [texts.take(slice(start, stop)) for start, stop in pairwise(batch_edges(texts.sizes, CHUNK_BYTES))]
+    rows, at_once = CsrBuilder(len(texts), buckets), CHUNKS_PER_THREAD * thread_count()
+    for first in range(0, len(chunks), at_once):
+        # Collected soon, so that the next chunks get the same memory: new pages cost as much as hashing.
+        for part in parallel_map(
+            lambda chunk: hash_words(split_texts(chunk), namespace, buckets), chunks[first : first + at_once]
+        ):
+            rows.append(part)
+    return rows.to_matrix()
 
 
-def _scale_to_unit_length(rows: sparse.csr_matrix) -> sparse.csr_matrix:
-    counts = np.diff(rows.indptr)
-    # Entries are small whole numbers, so the running sum of squares is exact and so is each difference of it.
-    squares = np.concatenate(([0.0], np.cumsum(rows.data**2)))[rows.indptr]
-    norms = np.sqrt(np.diff(squares))
-    rows.data /= np.repeat(norms, counts)
+def add_rows(
+    contexts: sparse.csr_matrix, outputs: sparse.csr_matrix, context: IntArray, output: IntArray
+) -> sparse.csr_matrix:
+    """``contexts[context] + outputs[output]``."""
+    from deconfound.features.kernels.hash_kernels import merge_rows
+
+    size = int(np.diff(contexts.indptr)[context].sum() + np.diff(outputs.indptr)[output].sum())
+    columns, values = np.empty(size, dtype=np.int32), np.empty(size)
+    row_ends = np.zeros(len(context) + 1, dtype=np.int64)
+    parts = [part for rows in (contexts, outputs) for part in (rows.indptr.astype(np.int64), rows.indices, rows.data)]
+    used = merge_rows(*parts, context, output, columns, values, row_ends[1:])
+    return _matrix(values[:used], columns[:used], row_ends, contexts.shape[1])
+
+
+def batch_edges(sizes: IntArray, limit: int) -> list[int]:
+    """Where to cut a sequence so that parts have about ``limit`` each: first and last edge included."""
+    batch = np.cumsum(sizes) // limit
+    edges: list[int] = np.flatnonzero(np.diff(batch, prepend=-1, append=-1)).tolist()
+    return edges
+
+
+def _matrix(values: FloatArray, columns: NDArray[np.int32], row_ends: IntArray, buckets: int) -> sparse.csr_matrix:
+    rows = sparse.csr_matrix((values, columns, row_ends), shape=(len(row_ends) - 1, buckets))
+    rows.has_canonical_format = True
     return rows

@@ -14,7 +14,6 @@ from deconfound.features.characters import count_characters
 from deconfound.features.tokenize import TokenizedPairs
 
 WORD_BUCKETS = 128  # words of a context share columns; their signs are random, so that collisions cancel on average
-STATISTICS = 7  # of a context's length and style
 
 
 def context_modifiers(pairs: TokenizedPairs, hashed_contexts: sparse.csr_matrix) -> FloatArray:
@@ -31,9 +30,9 @@ def _fold(text: sparse.csr_matrix) -> FloatArray:
 
 
 def _statistics(pairs: TokenizedPairs) -> FloatArray:
-    """Length and style of each distinct context, which the unit length of hashed words hides."""
+    """The statistics of ``words.prompt_style`` for each distinct context."""
     counts = count_characters(pairs.contexts)
     chars = np.maximum(counts.chars, 1.0)
-    sizes = (pairs.context_tokens.counts, counts.lines, counts.questions)
+    sizes = (pairs.context_words.counts, counts.lines, counts.questions)
     shares = (counts.chars - counts.letters, counts.digits, counts.upper, counts.punctuation)
     return np.column_stack([*(np.log1p(size) for size in sizes), *(share / chars for share in shares)])

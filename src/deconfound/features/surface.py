@@ -10,12 +10,22 @@ from __future__ import annotations
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.characters import REFUSAL_SPAN, CharacterCounts, compressed_sizes, count_characters
-from deconfound.features.overlap import BLOCK_WORDS, Overlap, Repetition, measure_overlap, measure_repetition
-from deconfound.features.tokenize import TokenizedPairs
-
-LONG_WORD = 6
-"""Words of more characters than this count as long in the readability index."""
+from deconfound.features.characters import (
+    REFUSAL_SPAN,
+    CharacterCounts,
+    compressed_sizes,
+    count_characters,
+    count_code_points,
+)
+from deconfound.features.overlap import (
+    BLOCK_WORDS,
+    LONG_WORD,
+    Overlap,
+    Repetition,
+    measure_overlap,
+    measure_repetition,
+)
+from deconfound.features.tokenize import TokenizedPairs, number_words
 
 _HEDGES = (
     *(b"may", b"might", b"could", b"perhaps", b"maybe", b"possibly", b"probably", b"likely", b"seems", b"seem"),
@@ -65,10 +75,11 @@ SURFACE_STATISTICS: tuple[tuple[str, str], ...] = (
 def surface_statistics(pairs: TokenizedPairs) -> FloatArray:
     """The statistics before scaling: one row per pair, one column per entry of ``SURFACE_STATISTICS``."""
     counts = count_characters(pairs.outputs)
-    repetition = measure_repetition(pairs.output_tokens, len(pairs.vocabulary))
-    by_output = _format(counts) | _repetition(pairs, counts, repetition) | _lexical(pairs, counts)
+    words = number_words(pairs, _HEDGES)
+    repetition = measure_repetition(pairs, words)
+    by_output = _format(counts) | _repetition(pairs, counts, repetition) | _lexical(pairs, counts, repetition)
     columns = {name: values[pairs.output] for name, values in by_output.items()}
-    columns |= _context_overlap(measure_overlap(pairs)) | _compression(pairs, counts)
+    columns |= _context_overlap(measure_overlap(pairs, words)) | _compression(pairs, counts)
     columns |= {"script_gap": _script_gap(pairs, counts)}
     return np.column_stack([columns[name] for name, _ in SURFACE_STATISTICS])
 
@@ -92,7 +103,7 @@ def _format(counts: CharacterCounts) -> dict[str, FloatArray]:
 
 
 def _repetition(pairs: TokenizedPairs, counts: CharacterCounts, repetition: Repetition) -> dict[str, FloatArray]:
-    words = pairs.output_tokens.counts.astype(np.float64)
+    words = pairs.output_words.counts.astype(np.float64)
     bigrams, trigrams = np.maximum(words - 1, 0), np.maximum(words - 2, 0)
     log_distinct, log_words = np.log(np.maximum(repetition.distinct, 1)), np.log(np.maximum(words, 1))
     return {
@@ -104,20 +115,14 @@ def _repetition(pairs: TokenizedPairs, counts: CharacterCounts, repetition: Repe
     }
 
 
-def _lexical(pairs: TokenizedPairs, counts: CharacterCounts) -> dict[str, FloatArray]:
-    tokens, text = pairs.output_tokens, pairs.output_tokens.text_of_token
-    lengths = pairs.vocabulary.lengths()[tokens.token_ids]
-    words = tokens.counts.astype(np.float64)
-    total, long, hedges = (
-        np.bincount(text, weights=weights, minlength=len(words)).astype(np.float64)
-        for weights in (lengths, lengths > LONG_WORD, pairs.vocabulary.indicator(_HEDGES)[tokens.token_ids])
-    )
+def _lexical(pairs: TokenizedPairs, counts: CharacterCounts, repetition: Repetition) -> dict[str, FloatArray]:
+    words = pairs.output_words.counts.astype(np.float64)
     words_per_sentence = _share(words, counts.sentences)
     return {
-        "words_length": np.log1p(_share(total, words)),
+        "words_length": np.log1p(_share(repetition.characters, words)),
         "sentences_length": np.log1p(words_per_sentence),
-        "readability": np.log1p(words_per_sentence + 100.0 * _share(long, words)),
-        "hedges": _share(hedges, words),
+        "readability": np.log1p(words_per_sentence + 100.0 * _share(repetition.long, words)),
+        "hedges": _share(repetition.hedges, words),
     }
 
 
@@ -144,10 +149,9 @@ def _compression(pairs: TokenizedPairs, counts: CharacterCounts) -> dict[str, Fl
 
 
 def _script_gap(pairs: TokenizedPairs, counts: CharacterCounts) -> FloatArray:
-    chars = np.array([len(text) for text in pairs.contexts], dtype=np.float64)
-    size = np.array([len(text.encode()) for text in pairs.contexts], dtype=np.float64)
+    of_contexts = _share(pairs.contexts.sizes.astype(np.float64), count_code_points(pairs.contexts), default=1.0)
     output = _share(counts.bytes, counts.chars, default=1.0)[pairs.output]
-    return np.abs(output - _share(size, chars, default=1.0)[pairs.context])
+    return np.abs(output - of_contexts[pairs.context])
 
 
 def _share(part: FloatArray, whole: FloatArray, default: float = 0.0) -> FloatArray:

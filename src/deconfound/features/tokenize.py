@@ -1,73 +1,33 @@
-"""Split text into words: the one tokenizer behind the hashed text and the surface statistics.
-
-A word is a run of letters, digits and underscores in any script, lower-cased. Scripts written without spaces (Chinese,
-Japanese, Thai, Lao, Burmese, Khmer) give one word per character, so that word pairs can represent their words; every
-symbol outside ASCII (an emoji, an arrow) is a word of its own. Punctuation and ASCII symbols separate words. A text
-with nothing else ("?!", "+++") is split at its spaces, so that only blank text has no words.
-"""
+"""The words of many texts at once: what ``words.word_splitting`` does for one text, in compiled code."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from secrets import randbits
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from deconfound.design import FloatArray, IntArray
+from deconfound.design import IntArray
+from deconfound.features.character_table import character_table
+from deconfound.features.text_arrays import Bytes, TextArray, read_texts
 
-MAX_CHARACTERS = 1_000_000
-"""Characters of a text that are read; the rest is ignored."""
+Codes: TypeAlias = NDArray[np.uint32]
 
-_SPACELESS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-# Vowel signs and accents that occur inside words, although Python does not count them as word characters.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
-_PUNCTUATION = re.compile(
-    "[\x80-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb-\xbf\u060c\u061b\u061f\u0964\u0965\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f"
-    "\ufe0f\ufeff\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"
-)
-_SINGLE_CHARACTER_TOKEN = re.compile(f"[{_SPACELESS}]|[^\\w\x00-\x7f{_MARKS}]")
-
-# Bytes of a multi-byte character pass unchanged: separators outside ASCII were already replaced by a space.
-_SEPARATE = bytes(code if code >= 128 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
-
-
-def tokenize(text: str) -> list[bytes]:
-    """The words of a text, in order, as UTF-8."""
-    lower = text[:MAX_CHARACTERS].lower()
-    if not lower.isascii():
-        lower = _PUNCTUATION.sub(" ", lower)
-    # Tested again: in most English text only curly quotes and dashes are outside ASCII.
-    if not lower.isascii():
-        lower = _SINGLE_CHARACTER_TOKEN.sub(r" \g<0> ", lower)
-    return lower.encode().translate(_SEPARATE).split() or [piece.encode() for piece in text[:MAX_CHARACTERS].split()]
-
-
-class Vocabulary(dict[bytes, int]):
-    """Numbers words by first appearance; looking up a new word adds it."""
-
-    def __missing__(self, word: bytes) -> int:
-        token_id = self[word] = len(self)
-        return token_id
-
-    def lengths(self) -> IntArray:
-        """Characters of each word, by token id."""
-        return np.fromiter((len(word) if word.isascii() else len(word.decode()) for word in self), np.int64, len(self))
-
-    def indicator(self, words: Iterable[bytes]) -> FloatArray:
-        """1 for each of the given words and 0 for all others, by token id."""
-        flags = np.zeros(len(self))
-        flags[[self[word] for word in words if word in self]] = 1.0
-        return flags
+_CRC_POLYNOMIAL = np.uint32(0xEDB88320)  # of CRC-32, lowest bit first
 
 
 @dataclass(frozen=True, slots=True)
-class TokenizedTexts:
-    """The words of several texts, one text after another: text i is ``token_ids[offsets[i] : offsets[i + 1]]``."""
+class Words:
+    """The words of several texts, one after another: text i has the words ``offsets[i]`` to ``offsets[i + 1]``."""
 
-    token_ids: IntArray
+    data: Bytes  # the words as UTF-8, without anything between them
+    ends: IntArray  # (w,) where each word ends in ``data``
+    crc32: Codes  # (w,)
     offsets: IntArray  # (texts + 1,)
 
     @property
@@ -75,49 +35,96 @@ class TokenizedTexts:
         """Number of words of each text."""
         return np.diff(self.offsets)
 
-    @property
-    def text_of_token(self) -> IntArray:
-        """Index of the text that each word belongs to."""
-        return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
-    def take(self, texts: IntArray) -> TokenizedTexts:
-        """The given texts, in the given order, repeats allowed."""
-        counts = self.counts[texts]
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        source = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][texts] - offsets[:-1], counts)
-        return TokenizedTexts(self.token_ids[source], offsets)
+def split_texts(texts: TextArray) -> Words:
+    """The words of each text, in order."""
+    from deconfound.features.kernels.word_kernels import split_words
 
-
-def tokenize_texts(texts: Sequence[str], vocabulary: Vocabulary) -> TokenizedTexts:
-    """Split each text and number its words in a vocabulary that several calls may share."""
-    words: list[bytes] = []
+    size = int(texts.sizes.sum())
+    # Lower case may need more bytes than upper case (two become three); no word is shorter than one byte of its text.
+    data, ends, crc32 = np.empty(2 * size, np.uint8), np.empty(size, np.int64), np.empty(size, np.uint32)
     offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    for number, text in enumerate(texts, start=1):
-        words += tokenize(text)
-        offsets[number] = len(words)
-    return TokenizedTexts(np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words)), offsets)
+    tables = character_table(), _byte_table(), _crc_table()
+    count = split_words(texts.data, texts.starts, texts.stops, *tables, data, ends, crc32, offsets)
+    return Words(data, ends[:count], crc32[:count], offsets)
+
+
+@lru_cache(maxsize=1)
+def _byte_table() -> Bytes:
+    """By byte: its lower case if it is an ASCII letter, digit or underscore; otherwise which other kind it is."""
+    from deconfound.features.kernels.word_kernels import OUTSIDE_ASCII, SEPARATOR_BYTE
+
+    table = np.full(256, OUTSIDE_ASCII, dtype=np.uint8)
+    for code in range(128):
+        table[code] = ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else SEPARATOR_BYTE
+    return table
+
+
+@lru_cache(maxsize=1)
+def _crc_table() -> Codes:
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, table >> 1 ^ _CRC_POLYNOMIAL, table >> 1).astype(np.uint32)
+    return table
 
 
 @dataclass(frozen=True, slots=True)
 class TokenizedPairs:
     """Pairs of context and output: pair i is ``contexts[context[i]]`` and ``outputs[output[i]]``."""
 
-    contexts: tuple[str, ...]
-    outputs: tuple[str, ...]
+    contexts: TextArray
+    outputs: TextArray
     context: IntArray  # (pairs,)
     output: IntArray  # (pairs,)
-    vocabulary: Vocabulary
-    context_tokens: TokenizedTexts
-    output_tokens: TokenizedTexts
+    context_words: Words
+    output_words: Words
 
 
 def tokenize_pairs(
-    contexts: Sequence[str], outputs: Sequence[str], context: IntArray, output: IntArray
+    contexts: Sequence[str] | pa.Array | TextArray,
+    outputs: Sequence[str] | pa.Array | TextArray,
+    context: IntArray,
+    output: IntArray,
 ) -> TokenizedPairs:
-    """Split distinct contexts and outputs, truncated to ``MAX_CHARACTERS``, with one vocabulary for both."""
-    contexts = tuple(text[:MAX_CHARACTERS] for text in contexts)
-    outputs = tuple(text[:MAX_CHARACTERS] for text in outputs)
-    vocabulary = Vocabulary()
-    context_tokens = tokenize_texts(contexts, vocabulary)
-    output_tokens = tokenize_texts(outputs, vocabulary)
-    return TokenizedPairs(contexts, outputs, context, output, vocabulary, context_tokens, output_tokens)
+    """Split distinct contexts and outputs."""
+    contexts, outputs = (text if isinstance(text, TextArray) else read_texts(text) for text in (contexts, outputs))
+    return TokenizedPairs(contexts, outputs, context, output, split_texts(contexts), split_texts(outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedWords:
+    """The words of pairs as whole numbers; equal words have equal numbers, in contexts and outputs alike."""
+
+    contexts: IntArray  # by word of the contexts
+    outputs: IntArray  # by word of the outputs
+    length: IntArray  # characters, by number
+    is_number: NDArray[np.bool_]  # whether it begins with a digit, by number
+    is_hedge: NDArray[np.bool_]  # by number
+
+
+def number_words(pairs: TokenizedPairs, hedges: Sequence[bytes]) -> NumberedWords:
+    """Number the words of all texts, and describe each distinct word."""
+    from deconfound.features.kernels import number_kernels
+
+    first, second = pairs.context_words, pairs.output_words
+    used = int(first.ends[-1]) if len(first.ends) else 0
+    data = np.concatenate([first.data[:used], second.data[: int(second.ends[-1]) if len(second.ends) else 0]])
+    ends = np.concatenate([first.ends, second.ends + used])
+    numbers, places = np.empty(len(ends), dtype=np.int64), np.empty(len(ends), dtype=np.int64)
+    distinct = number_kernels.number_words(data, ends, random_key(), numbers, places)
+    length = np.empty(distinct, dtype=np.int64)
+    is_number, is_hedge = np.empty(distinct, dtype=np.bool_), np.empty(distinct, dtype=np.bool_)
+    number_kernels.describe_words(data, ends, places[:distinct], *join_bytes(hedges), length, is_number, is_hedge)
+    edge = len(first.ends)
+    return NumberedWords(numbers[:edge], numbers[edge:], length, is_number, is_hedge)
+
+
+def join_bytes(pieces: Sequence[bytes]) -> tuple[Bytes, IntArray]:
+    """Pieces one after another, and where each ends."""
+    return np.frombuffer(b"".join(pieces), np.uint8), np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
+
+
+@lru_cache(maxsize=1)
+def random_key() -> np.uint64:
+    """Key of the tables of one process. It decides places in tables, and never a result."""
+    return np.uint64(randbits(64))

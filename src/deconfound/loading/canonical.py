@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Mask, RowNumbers, count_by_model, text_ids
+from deconfound.data import RowNumbers, count_by_model, text_ids
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize, quote, shell_argument
@@ -24,20 +24,21 @@ from deconfound.loading.convert import (
     to_floats,
     to_moderate_floats,
     to_strings,
-    to_times,
     without_missing_words,
 )
 from deconfound.loading.decimal_commas import read_decimal_commas, read_percentages
-from deconfound.loading.missing_codes import likely_codes, missing_option, without_missing_codes
+from deconfound.loading.missing_codes import without_missing_codes
 from deconfound.loading.nested_columns import field_names
+from deconfound.loading.outcome_ends import direction_finding, outside_range
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
+from deconfound.loading.times import to_times
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
 OUTCOME_FIX = (
     "Write one number such as 0.5 (with a point), or a word such as yes or no; give other words a meaning with "
-    "--outcome-values good=1,bad=0."
+    "--outcome-values good=1,bad=0, and WORD=missing to one that stands for no rating."
 )
 TEXT_FIXES = {
     "context_id": "Give every row a context_id, or leave the column out: contexts are then identified by their text.",
@@ -46,6 +47,7 @@ TEXT_FIXES = {
     "output": 'Write the output of every row ("" if the model answered nothing), or leave failed calls of a log out '
     'with --where "log.output!=".',
     "cluster": "Name the cluster of every row, or leave the column out.",
+    "segment": "Name the segment of every row, or give it a name such as none.",
     "unit": "Name the unit of every row, or remove the row: its model was drawn for nobody.",
 }
 
@@ -168,7 +170,8 @@ def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) 
     rated, missing = without_missing_codes(column, scale)
     translated, words = translate_words(rated, scale, problems)
     values = _convert_outcome(translated, scale, problems)
-    findings = [finding for finding in (missing, words) if finding is not None]
+    found = (missing, words, direction_finding(column, scale))
+    findings = [finding for finding in found if finding is not None]
     return (values if len(problems) == before else np.nan_to_num(values)), findings
 
 
@@ -183,24 +186,8 @@ def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem
     low, high = scale.ends
     outside = np.isfinite(values) & ((values < min(low, high)) | (values > max(low, high)))
     if outside.any():
-        problems.append(_outside_range(column, values, outside, scale))
+        problems.append(outside_range(column, values, outside, scale))
     return np.asarray((values - low) / (high - low))
-
-
-def _outside_range(column: Column, values: Floats, outside: Mask, scale: OutcomeScale) -> Problem:
-    finite = values[np.isfinite(values)]
-    span = f"this column has values from {finite.min():g} to {finite.max():g}"
-    description, fix = "is outside 0 to 1", f"pass the ends of the scale with --outcome-range LO HI ({span})."
-    if scale.range is not None:
-        description = f"is outside --outcome-range {scale.range[0]:g} {scale.range[1]:g}"
-        fix = f"widen the range ({span})."
-    codes = likely_codes(values, outside)
-    if not codes:
-        return column.row_problem(outside, description, f"Correct it, or {fix}")
-    stands = (
-        f"If {' and '.join(f'{code:g}' for code in codes)} stands for a missing outcome, pass {missing_option(codes)}"
-    )
-    return column.row_problem(outside, description, f"{stands}. Otherwise correct it, or {fix}")
 
 
 def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:

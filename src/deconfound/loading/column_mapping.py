@@ -34,6 +34,7 @@ COLUMNS_BY_ROLE: dict[str, tuple[str, ...]] = {
     "replay": ("context_id", "context", "model", "output", "draw"),
     "target": ("context_id", "context", "cluster"),
     "contexts": ("context_id", "context", "output"),
+    "outputs": ("context_id", "context", "model", "output"),
 }
 PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
@@ -41,9 +42,10 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "replay": ("feature_",),
     "target": ("feature_",),
     "contexts": (),
+    "outputs": (),
 }
-ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
-"""Columns that no name gives away: what models were drawn for is only known from --map or from an assignment."""
+ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit", "segment"), "target": ("unit",)}
+"""Columns that no name gives away: what models were drawn for, or may be chosen by, is only known from an option."""
 ALL_PREFIXES = ("label_", "feature_", "propensity_")
 INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
 NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
@@ -70,8 +72,9 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
     """Refuse a mapping of a name that is not canonical."""
     for given in mapping:
         _, name = split_scope(given)
-        if name not in (*ALIASES, "unit") and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
-            names = (*ALIASES, "unit", *(f"{prefix}*" for prefix in ALL_PREFIXES))
+        known = (*ALIASES, *ONLY_MAPPED["experiment"])
+        if name not in known and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
+            names = (*known, *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
             raise UsageError(
                 f"--map: {quote(name)} is not a column that can be mapped{suggestion} Choose from {join_names(names)}."
@@ -249,7 +252,10 @@ def _may_have(role: str, name: str) -> bool:
 
 def _missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
     """The problem of a --map whose column does not exist."""
-    purpose = "for which models were drawn" if split_scope(name)[1] == "unit" else f"which --map gives for {name}"
+    canonical = split_scope(name)[1]
+    purpose = {"unit": "for which models were drawn", "segment": "by which models are to be chosen"}.get(
+        canonical, f"which --map gives for {name}"
+    )
     what = f"there is no column {quote(column)}, {purpose}; the columns are {join_names(present)}"
     return Problem(source, what, _mapping_fix(name, column, present))
 
@@ -257,4 +263,5 @@ def _missing_mapped_column(source: str, name: str, column: str, present: Sequenc
 def _mapping_fix(name: str, missing: str, present: Sequence[str]) -> str:
     similar = similar_name(missing, present)
     hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
-    return f"Pass --map {name}=COLUMN{hint}."
+    option = "--by COLUMN" if split_scope(name)[1] == "segment" else f"--map {name}=COLUMN"
+    return f"Pass {option}{hint}."

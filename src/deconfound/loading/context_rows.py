@@ -64,7 +64,7 @@ def load_context_rows(
     column = mapping.columns["context"]
     cells = message_cells(raw, column)
     read = read_messages(
-        raw, MessageColumns(column, mapping.columns.get("output"), may_lack_output="output" in mapping.missing)
+        raw, MessageColumns(column, mapping.columns.get("output"), may_lack_output=False, contexts_only=True)
     )
     used = {name: at for name, at in mapping.columns.items() if name != "output"}
     table = canonicalize(read, replace(mapping, columns=used), rules.scale, problems)
@@ -97,10 +97,15 @@ def _distinct(table: CanonicalTable, cells: Sequence[object] | None) -> ContextR
             messages = None if cells is None else _exact(cells[at], text)
             rows[context_id] = ContextRow(context_id, text, messages, table.locate(at))
         elif earlier.text != text:
-            what = f"context_id {quote(context_id)} has a different text in {earlier.place}"
-            fix = "Give each text its own context_id, or leave the column out: contexts are then identified by text."
-            raise DataError([Problem(table.locate(at), what, fix)])
+            raise DataError([two_texts(context_id, table.locate(at), earlier.place)])
     return ContextRows(table.source, tuple(rows.values()), table.findings)
+
+
+def two_texts(context_id: str, place: str, earlier: str) -> Problem:
+    """The problem of an id with another text than in an earlier row."""
+    what = f"context_id {quote(context_id)} has a different text in {earlier}"
+    fix = "Give each text its own context_id, or leave the column out: contexts are then identified by text."
+    return Problem(place, what, fix)
 
 
 def _exact(cell: object, text: str) -> object | None:

@@ -1,10 +1,8 @@
-"""A user's column -> numbers, strings or times, with a problem for every value that is none."""
+"""A user's column -> numbers or strings, with a problem for every value that is none."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +23,8 @@ INFINITE_WORDS = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 BOOLEAN_WORDS = {"true": "1", "false": "0"}
 MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
 MAX_MAGNITUDE = 1e100
-SECONDS_PER_MICROSECOND = 1e-6
 
-ZONE_AFTER_SPACE = re.compile(r"(?P<time>\d.*?:\d\d\S*)\s+(?:(?P<offset>[+-]\d\d:?\d\d)(?:\s+[A-Z]+)?|UTC|GMT|Z)")
-MAX_TIME_CHARACTERS = 50
 NOT_TEXT = "Write it as one text, or name the field of the object that is meant: --map NAME=COLUMN.FIELD."
-TIME_FIX = "Write ISO times such as 2026-05-01T13:00:00Z, or numbers, in every row, or leave the column out."
 
 
 # Numbers
@@ -41,7 +35,7 @@ def to_floats(column: Column, problems: list[Problem], fix: str) -> Floats:
 
     ``fix`` is the advice for any other value.
     """
-    values, kind = _decode_dictionary(column.values)
+    values, kind = decode_dictionary(column.values)
     if is_string_type(kind):
         return _parse_numbers(column, values.cast(pa.large_string()), problems, fix)
     if pa.types.is_null(kind):
@@ -89,7 +83,7 @@ def is_string_type(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _decode_dictionary(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.DataType]:
+def decode_dictionary(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.DataType]:
     """The values of a dictionary-encoded column, and their type."""
     kind = values.type
     return (values.cast(kind.value_type), kind.value_type) if pa.types.is_dictionary(kind) else (values, kind)
@@ -135,8 +129,8 @@ def to_strings(column: Column, problems: list[Problem], *, allow_blank: bool, fi
 
 def without_missing_words(column: Column) -> Column:
     """The column with a missing value in place of words such as NA and null, which a CSV has for one."""
-    values, kind = _decode_dictionary(column.values)
-    return replace(column, values=_null_missing_words(values)) if is_string_type(kind) else column
+    values, kind = decode_dictionary(column.values)
+    return replace(column, values=null_missing_words(values)) if is_string_type(kind) else column
 
 
 def is_blank(values: pa.ChunkedArray) -> Mask:
@@ -147,7 +141,7 @@ def is_blank(values: pa.ChunkedArray) -> Mask:
 
 
 def _as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | None:
-    values, kind = _decode_dictionary(column.values)
+    values, kind = decode_dictionary(column.values)
     if pa.types.is_nested(kind):
         filled = values.is_valid().to_numpy()
         problems.append(
@@ -222,71 +216,8 @@ def _is_invalid_utf8(scalar: pa.Scalar) -> bool:
     return False
 
 
-# Times
-
-
-def to_times(column: Column, problems: list[Problem]) -> Floats:
-    """Calendar times become seconds since 1970 in UTC; numbers keep their unit, since only the order is used."""
-    values, kind = _decode_dictionary(column.values)
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return _timestamps_to_seconds(column, values, problems)
-    if is_string_type(kind):
-        values = _null_missing_words(values)
-        if not _all_numbers(values):
-            return _parse_times(column, values, problems)
-    if pa.types.is_boolean(kind):
-        problems.append(column.column_problem("is true or false, which is not a time", TIME_FIX))
-        return np.full(len(values), np.nan)
-    return to_finite_floats(column, problems, TIME_FIX)
-
-
-def _timestamps_to_seconds(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> Floats:
-    missing: Mask = values.is_null().to_numpy()
-    if missing.any():
-        problems.append(column.row_problem(missing, "has no value", TIME_FIX, show_value=False))
-    micros = values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return np.asarray(pc.fill_null(micros, 0).to_numpy() * SECONDS_PER_MICROSECOND, dtype=np.float64)
-
-
-def _null_missing_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
+def null_missing_words(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts without spaces around them; those that stand for a missing value are null."""
     words = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     missing = pc.is_in(pc.utf8_lower(words), value_set=pa.array(MISSING_WORDS, pa.large_string()))
     return pc.if_else(missing, None, words)
-
-
-def _all_numbers(values: pa.ChunkedArray) -> bool:
-    return bool(pc.all(pc.match_substring_regex(values, NUMBER)).as_py())  # missing cells are skipped
-
-
-def _parse_times(column: Column, values: pa.ChunkedArray, problems: list[Problem]) -> Floats:
-    texts, code = encode_by_appearance(values)
-    moments = [*map(parse_datetime, texts.to_pylist()), None]  # the last is that of missing values
-    valid = np.array([moment is not None for moment in moments])[code]
-    zoned = np.array([moment is not None and moment.tzinfo is not None for moment in moments])[code]
-    missing = code == UNKNOWN_CODE
-    if missing.any():
-        problems.append(column.row_problem(missing, "has no value", TIME_FIX, show_value=False))
-    elif not valid.all():
-        problems.append(column.row_problem(~valid, "is not a time", TIME_FIX))
-    elif zoned.any() and not zoned.all():
-        description = "has no time zone, unlike other rows"
-        fix = "Write the zone in every row (Z for UTC), or in none."
-        problems.append(column.row_problem(~zoned, description, fix))
-    seconds = np.array([np.nan if moment is None else _seconds(moment) for moment in moments])
-    return np.asarray(seconds[code])
-
-
-def parse_datetime(text: str) -> datetime | None:
-    """An ISO time, also with a space before its zone or with the letters UTC, as databases and logs write it."""
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        match = ZONE_AFTER_SPACE.fullmatch(text) if len(text) <= MAX_TIME_CHARACTERS else None
-    try:
-        return None if match is None else datetime.fromisoformat(f"{match['time']}{match['offset'] or '+00:00'}")
-    except ValueError:
-        return None
-
-
-def _seconds(moment: datetime) -> float:
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

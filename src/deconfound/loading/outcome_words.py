@@ -18,6 +18,7 @@ from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_noted_names, quote
 from deconfound.loading.convert import MISSING_WORDS, is_string_type
 from deconfound.loading.raw import Column, python_value
+from deconfound.loading.unrated_words import missing_words_hint
 
 OUTCOME_WORDS: dict[str, float] = {
     **dict.fromkeys(("yes", "y", "true", "t", "up", "thumbs up", "thumbs_up", "thumbs-up", "thumbsup"), 1.0),
@@ -31,7 +32,10 @@ GRADES = ("good", "bad", "positive", "negative")  # there may be others between 
 SKIN_TONES = re.compile("[\U0001f3fb-\U0001f3ff\ufe0f]")
 PERCENTAGE = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\s*%")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-UNKNOWN_WORD = "Say what every word means on your scale, with --outcome-values WORD=NUMBER,WORD=NUMBER."
+UNKNOWN_WORD = (
+    "Say what every word means on your scale, with --outcome-values WORD=NUMBER,WORD=NUMBER, or WORD=missing for one "
+    "that stands for no rating."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,8 @@ class _Meanings:
 
 def _faults(column: Column, meanings: _Meanings, words: Mask, unknown: Mask, contradictory: Mask) -> list[Problem]:
     """Unknown words, and whichever there are fewer of: words among numbers or numbers among words."""
-    problems = [column.row_problem(unknown, "is not a known word", UNKNOWN_WORD)] if unknown.any() else []
+    fix = missing_words_hint(meanings.unknown) + UNKNOWN_WORD
+    problems = [column.row_problem(unknown, "is not a known word", fix)] if unknown.any() else []
     if not contradictory.any():
         return problems
     word, value = next(iter(meanings.words.items()))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +19,14 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
-from deconfound.loading.convert import parse_datetime
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
+from deconfound.loading.times import parse_datetime
 
 CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<operator>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+WHOLE_NUMBER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
+SECONDS_PER_DAY = 86_400.0
 ORDERS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda cell, value: cell < value,
     "<=": lambda cell, value: cell <= value,
@@ -203,10 +206,9 @@ def _equals(cell: object, value: str) -> bool:
 
 
 def _is_on_day(cell: object, value: str) -> bool:
-    """Whether a cell is a time on the day that a value names, in the cell's own time zone."""
-    if DAY.fullmatch(value) is None or _as_time(cell) is None:
-        return False
-    return (cell.isoformat() if isinstance(cell, date) else str(cell).strip()).startswith(value)
+    """Whether a cell is a time on the day that a value names, in UTC as every comparison of times."""
+    start, moment = _as_time(value) if DAY.fullmatch(value) else None, _as_time(cell)
+    return start is not None and moment is not None and start <= moment < start + SECONDS_PER_DAY
 
 
 def _has_leading_zero(*texts: object) -> bool:
@@ -214,7 +216,14 @@ def _has_leading_zero(*texts: object) -> bool:
     return any(isinstance(text, str) and re.match(r"0\d", text.strip()) is not None for text in texts)
 
 
-def _as_number(cell: object) -> float | None:
+def _as_number(cell: object) -> float | int | None:
+    """A number; whole ones stay exact, since ids of 19 digits differ in the last one, which a float does not have."""
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return cell
+    if isinstance(cell, str) and WHOLE_NUMBER.fullmatch(cell.strip()):
+        return int(cell)
+    if isinstance(cell, Decimal) and cell.is_finite() and cell == cell.to_integral_value():
+        return int(cell)
     try:
         number = None if isinstance(cell, bool | date) else float(cell)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import has_magic
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ from deconfound.escaping import escape_line, readable_path
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
 from deconfound.loading.files import CODECS, FORMATS, JSON, SPREADSHEETS, SUPPORTED
+from deconfound.loading.folder_walk import files_in, matches_of
 
 PathLike: TypeAlias = str | os.PathLike[str]
 MAX_FILES = 10_000
@@ -108,7 +109,7 @@ def _expand(path: Path) -> FoundFiles:
         return _in_folder(path)
     if path.exists() or not has_magic(str(path)):
         return FoundFiles((TableFile(path),))
-    found = sorted(Path(one) for one in glob(str(path), recursive=True))  # noqa: PTH207  (it takes absolute patterns)
+    found = matches_of(str(path))
     if not found:
         raise DataError([Problem(path_name(path), "no file has a name like this", "Check the pattern and the folder.")])
     files = [file for one in found for file in (_visible_files(one) if one.is_dir() else [one])]
@@ -130,8 +131,7 @@ def _in_folder(folder: Path) -> FoundFiles:
 
 def _visible_files(folder: Path) -> list[Path]:
     """The files of a folder and the folders in it, without those that tools write beside them."""
-    visible = [path for path in sorted(folder.rglob("*")) if not _is_hidden(path.relative_to(folder))]
-    return [path for path in visible if path.is_file() and not _is_marker(path)]
+    return [path for path in files_in(folder, _is_visible) if not _is_marker(path)]
 
 
 def _tables_among(named: Path, base: Path, files: Sequence[Path]) -> FoundFiles:
@@ -144,8 +144,8 @@ def _tables_among(named: Path, base: Path, files: Sequence[Path]) -> FoundFiles:
     raise DataError([Problem(path_name(named), what, SUPPORTED)])
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(HIDDEN) for part in path.parts)
+def _is_visible(path: Path) -> bool:
+    return not path.name.startswith(HIDDEN) and not (path.is_symlink() and path.is_dir())
 
 
 def _is_marker(path: Path) -> bool:

@@ -13,9 +13,11 @@ from deconfound.findings import Finding
 from deconfound.formatting import quote
 from deconfound.loading.canonical import CanonicalTable
 from deconfound.loading.column_mapping import check_mapping
+from deconfound.loading.context_rows import two_texts
+from deconfound.loading.kept_columns import kept_columns
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules
-from deconfound.loading.sources import TableLike
+from deconfound.loading.sources import TableLike, read_table
 
 COLUMNS = ("context_id", "context", "cluster")
 RESERVED = ("model", "propensity", "assigned_model", "unit")
@@ -37,7 +39,10 @@ class UnitTable:
 
 
 def load_units(source: TableLike, unit: str | None, *, columns: Mapping[str, str] | None = None) -> UnitTable:
-    """Read contexts with the unit of each: its id, else its text, unless ``unit`` names another column."""
+    """Read contexts with the unit of each: its id, else its text, unless ``unit`` names another column.
+
+    Other columns stay as they are, so that rows can be chosen by them later.
+    """
     check_mapping(columns or {})
     if unit in RESERVED or (unit or "").startswith("propensity_"):
         raise UsageError(f"--unit {unit}: this is the name of a column that will be written; rename yours.")
@@ -48,7 +53,34 @@ def load_units(source: TableLike, unit: str | None, *, columns: Mapping[str, str
     tables = read_canonical_tables({"target": source}, ReadingRules(columns=mapping), problems)
     if problems:
         raise DataError([replace(one, fix=one.fix.replace("--map unit=", "--unit ")) for one in problems])
-    return _with_unit(tables["target"], unit)
+    _require_one_text(tables["target"])
+    found = _with_unit(tables["target"], unit)
+    return _with_kept_columns(found, tables["target"], source) if tables["target"].unused_columns else found
+
+
+def _require_one_text(table: CanonicalTable) -> None:
+    """Refuse an id with two texts: an evaluation and a replay of the experiment would refuse it later."""
+    if not (table.has("context_id") and table.has("context")):
+        return
+    pairs = table.arrow.select(["context_id", "context"])
+    if len(pairs.group_by(["context_id", "context"]).aggregate([])) == len(pairs["context_id"].unique()):
+        return
+    first: dict[str, tuple[int, str]] = {}
+    ids, texts = (pairs[name].to_pylist() for name in ("context_id", "context"))
+    for at, (context_id, text) in enumerate(zip(ids, texts, strict=True)):
+        earlier, known = first.setdefault(context_id, (at, text))
+        if known != text:
+            raise DataError([two_texts(context_id, table.locate(at), table.locate(earlier))])
+
+
+def _with_kept_columns(found: UnitTable, table: CanonicalTable, source: TableLike) -> UnitTable:
+    """The file is read again: other commands have no use for these columns, and do not keep them in memory."""
+    raw = read_table(source, "target", table.source)
+    kept, findings = kept_columns(raw, table, [*RESERVED, *COLUMNS, *found.arrow.column_names])
+    arrow = found.arrow
+    for name in kept.column_names:
+        arrow = arrow.append_column(name, kept[name])
+    return replace(found, arrow=arrow, findings=(*found.findings, *findings))
 
 
 def _with_unit(table: CanonicalTable, unit: str | None) -> UnitTable:

@@ -48,7 +48,8 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
     terms = InfluenceTerms.from_experiment(pilot, pilot.q[:0])
     weights = terms.weights
     if weights.df.sum() < MIN_TOTAL_DF or terms.outcome_influence.variance().max() < ROUNDING_ATOL**2:
-        raise EvidenceError(_too_little(source_name, len(pilot.model), weights))
+        constant = bool(np.ptp(pilot.outcome) < ROUNDING_ATOL)
+        raise EvidenceError(_too_little(source_name, len(pilot.model), weights, constant=constant))
     values = tuned_doubly_robust(pilot)
     reward_weight = np.zeros(count) if values.reward_weight is None else values.reward_weight
     residual = terms.outcome_influence - terms.prediction_influence.scaled(reward_weight)
@@ -75,15 +76,15 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
     )
 
 
-def _too_little(source_name: str, rows: int, weights: ModelWeights) -> str:
-    models = len(weights.df)
+def _too_little(source_name: str, rows: int, weights: ModelWeights, *, constant: bool) -> str:
+    models, repeats = len(weights.df), weights.clusters.count < rows
     independent = float((weights.df + 1)[~weights.inestimable].sum())
     count_as = f" count as {independent:.0f} independent rows, because users or contexts repeat. They"
     return (
-        f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')}"
-        f"{count_as if weights.clusters.count < rows else ''} are too few or have constant "
-        f"outcomes. A plan needs varying outcomes and {MIN_TOTAL_DF} independent rows beyond the first of each model. "
-        "Randomize more contexts, leave --experiment out, or give --models N and --outcome-sd S instead of files."
+        f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')}{count_as if repeats else ''} "
+        f"{'have constant outcomes' if constant else 'are too few'}. A plan needs varying outcomes and {MIN_TOTAL_DF} "
+        f"independent rows beyond the first of each model. Randomize more {'users and ' * repeats}contexts, leave "
+        "--experiment out, or give --models N and --outcome-sd S instead of files."
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
-from deconfound.endpoints.chat_body import NotReplayableError, fitting_messages
-from deconfound.endpoints.endpoint import Api, Endpoint
+from deconfound.endpoints.chat_body import NotReplayableError, fitting_messages, require_no_media
+from deconfound.endpoints.endpoint import Endpoint
 from deconfound.endpoints.request import Asked, Request, RequestBuilder
 from deconfound.errors import Problem
 from deconfound.formatting import join_names, pluralize
@@ -15,8 +16,10 @@ from deconfound.loading import ContextRow
 from deconfound.replaying.replay_models import AskedModel
 
 NOT_SENT = (
-    "Leave these rows out with --where, write the messages in the shape of the endpoint, or give the model a prompt."
+    "Leave these rows out with --where, or write the messages in the shape of the endpoint. If it is about tools only, "
+    "a prompt takes them as text."
 )
+NO_PLACE = "Leave these rows out with --where, or remove prompt from the settings: messages are then sent as they are."
 
 
 class Cell(NamedTuple):
@@ -64,13 +67,14 @@ class AskedCells:
         return {endpoint: self.requests(some) for endpoint, some in by_endpoint.items()}
 
     def problems(self) -> list[Problem]:
-        """Contexts whose messages cannot be sent to a model that gets them as they are."""
+        """Contexts whose messages cannot be sent to a model without losing a part of them."""
         exact = [model for model in self.models if model.prompt is None]
         problems = []
         for api in dict.fromkeys(model.chat.endpoint.api for model in exact):
             names = join_names(model.name for model in exact if model.chat.endpoint.api == api)
-            problems += _not_sendable(self.contexts, api, names)
-        return problems
+            problems += _not_sendable(self.contexts, names, partial(fitting_messages, api=api), NOT_SENT)
+        filled = join_names(model.name for model in self.models if model.prompt is not None)
+        return problems + (_not_sendable(self.contexts, filled, require_no_media, NO_PLACE) if filled else [])
 
     def _builders(self) -> list[RequestBuilder]:
         return [RequestBuilder(model.chat) for model in self.models]
@@ -85,16 +89,18 @@ def asked_of(model: AskedModel, context: ContextRow) -> Asked:
     return context.text
 
 
-def _not_sendable(contexts: Sequence[ContextRow], api: Api, models: str) -> list[Problem]:
+def _not_sendable(
+    contexts: Sequence[ContextRow], models: str, check: Callable[[object], object], fix: str
+) -> list[Problem]:
     """One problem per kind of fault, at its first row."""
     places: dict[str, list[str]] = {}
     for context in contexts:
         if context.messages is not None:
             try:
-                fitting_messages(context.messages, api)
+                check(context.messages)
             except NotReplayableError as error:
                 places.setdefault(str(error), []).append(context.place)
     return [
-        Problem(found[0], f"{models} cannot be asked {what} ({pluralize(len(found), 'context')})", NOT_SENT)
+        Problem(found[0], f"{models} cannot be asked {what} ({pluralize(len(found), 'context')})", fix)
         for what, found in places.items()
     ]

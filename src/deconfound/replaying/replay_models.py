@@ -16,7 +16,8 @@ from deconfound.formatting import quote
 from deconfound.replaying.baselines import Baseline, read_baseline
 from deconfound.replaying.prompt_template import PromptTemplate, check_system, read_prompt
 
-TABLES = ("endpoints", "models")
+TABLES = ("endpoints", "models", "judges")
+"""The last are for `deconfound judge`, which may have its settings in the same file."""
 MAX_MODELS = 1_000
 EXAMPLE = "`deconfound replay --init` writes a file with examples."
 

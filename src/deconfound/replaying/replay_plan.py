@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from deconfound.endpoints.batch_writing import BatchFile, batch_files
+from deconfound.endpoints.call_estimates import ModelEstimate, estimate_calls, mean_output_tokens
 from deconfound.endpoints.reply_cache import ReplyCache
-from deconfound.endpoints.token_costs import estimate_tokens
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding
 from deconfound.loading import ContextRows, load_context_rows, load_replay
@@ -22,23 +22,6 @@ from deconfound.replaying.replay_table import TableBuilder
 
 MAX_DRAWS = 10_000
 CONTEXTS_AT_ONCE = 500  # whose replies are in memory beside the table
-
-
-@dataclass(frozen=True, slots=True)
-class ModelEstimate:
-    """What one model still has to be asked. Tokens are estimates; output tokens are None without any basis.
-
-    ``basis`` says where the output tokens come from: the mean of stored replies, or the limit max_tokens.
-    """
-
-    model: str
-    outputs: int
-    stored: int
-    calls: int
-    input_tokens: int
-    output_tokens: int | None
-    basis: str
-    cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +107,8 @@ class ReplayPlan:
         missing = missing_cells(cells, cache)
         estimates = []
         for at, model in enumerate(self.models.asked):
-            stored = None if cache is None else _mean_output_tokens([c.key for c in cells if c.model == at], cache)
-            estimates.append(self._estimate(model, [cell for cell in missing if cell.model == at], stored))
+            mean = mean_output_tokens([cell.key for cell in cells if cell.model == at], cache)
+            estimates.append(self._estimate(model, [cell for cell in missing if cell.model == at], mean))
         return tuple(estimates)
 
     def todo(
@@ -196,20 +179,8 @@ class ReplayPlan:
     def _estimate(self, model: AskedModel, missing: list[Cell], mean: float | None) -> ModelEstimate:
         """``mean`` is the mean number of tokens of stored outputs."""
         distinct = list({cell.key: cell for cell in missing}.values())
-        given = sum(estimate_tokens(request.body) for request in self.asked.requests(distinct))
-        each, basis = (mean, "stored replies") if mean is not None else (model.chat.max_tokens, "max_tokens")
-        made = None if each is None else round(each * len(distinct))
-        price, outputs = model.chat.price, len(self.contexts.rows) * self.draws
-        return ModelEstimate(
-            model=model.name,
-            outputs=outputs,
-            stored=outputs - len(missing),
-            calls=len(distinct),
-            input_tokens=given,
-            output_tokens=made,
-            basis=basis if made is not None else "",
-            cost=None if price is None or (made is None and distinct) else price.cost(given, made or 0),
-        )
+        outputs = len(self.contexts.rows) * self.draws
+        return estimate_calls(model.chat, self.asked.requests(distinct), outputs, outputs - len(missing), mean)
 
 
 def missing_cells(cells: Iterable[Cell], cache: ReplyCache | None) -> list[Cell]:
@@ -219,11 +190,6 @@ def missing_cells(cells: Iterable[Cell], cache: ReplyCache | None) -> list[Cell]
         return found
     known = cache.known([cell.key for cell in found])
     return [cell for cell in found if cell.key not in known]
-
-
-def _mean_output_tokens(keys: Sequence[bytes], cache: ReplyCache) -> float | None:
-    tokens = [reply.output_tokens for reply in cache.find(keys).values()]
-    return sum(tokens) / len(tokens) if tokens else None
 
 
 def _present(replay: Any) -> set[tuple[str, str, int]]:  # noqa: ANN401

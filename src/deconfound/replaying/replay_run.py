@@ -10,9 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deconfound.endpoints.batch_reading import BatchReader
-from deconfound.endpoints.redaction import Redaction
-from deconfound.endpoints.reply import Reply
+from deconfound.endpoints.batch_storing import BatchReport, store_answers
 from deconfound.endpoints.reply_cache import ReplyCache
 from deconfound.endpoints.run_meter import RunOutcome
 from deconfound.endpoints.runner import CONCURRENCY, RunOptions, Watch, no_watch, run_requests
@@ -20,7 +18,6 @@ from deconfound.replaying.replay_plan import ReplayPlan, missing_cells
 from deconfound.replaying.replay_table import count_by
 
 ACTIVITY = "replay"
-BATCH_ROWS = 1_000  # stored in one step
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +38,6 @@ class ReplayRun:
     def complete(self) -> bool:
         """Whether every model has an output on every context, in every draw."""
         return not self.missing
-
-
-@dataclass(frozen=True, slots=True)
-class BatchReport:
-    """What was read from the result files of batches."""
-
-    replies: int
-    failures: Mapping[str, int]
-    details: Mapping[str, str]
-    others: int
 
 
 def replay(
@@ -101,24 +88,5 @@ def _finished(plan: ReplayPlan, table: pa.Table, outcome: RunOutcome, reused: in
 def store_batches(plan: ReplayPlan, paths: Sequence[Path], cache: ReplyCache) -> BatchReport:
     """Put the answers of batches into the cache; those to other requests are counted and left out."""
     keys = {cell.key for cell in plan.asked.cells()}
-    reader = BatchReader(Redaction.of_keys(model.chat.endpoint.key() for model in plan.models.asked))
-    failures: dict[str, int] = {}
-    details: dict[str, str] = {}
-    waiting: dict[bytes, Reply] = {}
-    stored = others = 0
     with cache.locked(ACTIVITY):
-        for path in paths:
-            for answer in reader.read(path):
-                if answer.key not in keys:
-                    others += 1
-                elif answer.reply is None:
-                    failures[answer.failure] = failures.get(answer.failure, 0) + 1
-                    details.setdefault(answer.failure, answer.detail)
-                else:
-                    waiting[answer.key] = answer.reply
-                    stored += 1
-                if len(waiting) >= BATCH_ROWS:
-                    cache.put(list(waiting.items()))
-                    waiting = {}
-        cache.put(list(waiting.items()))
-    return BatchReport(stored, failures, details, others + reader.foreign)
+        return store_answers(keys, [model.chat for model in plan.models.asked], paths, cache)

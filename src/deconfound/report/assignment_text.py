@@ -37,10 +37,12 @@ def assignment_document(manifest: AssignmentManifest, table: AssignedTable | Non
     return {"manifest": manifest.to_document(), "drawn": drawn}
 
 
-def next_steps(manifest: AssignmentManifest, place: str, *, has_table: bool) -> str:
+def next_steps(manifest: AssignmentManifest, place: str, table: AssignedTable | None = None) -> str:
     """What to do with the files; ``place`` is the manifest as an argument of a shell."""
+    if table is not None and not table.arrow.num_rows:
+        return f"No row takes part: nothing can be asked. Give more {_units(manifest)}, or a larger --share."
     check = f"deconfound check --log LOG --experiment EXPERIMENT --replay REPLAY --assignment {place}"
-    if has_table:
+    if table is not None:
         return f"Next: let each row's model answer, and add the columns output and outcome. Then: {check}"
     if manifest.is_reproducible:
         unit = manifest.unit if manifest.unit.isidentifier() else "unit_id"
@@ -48,6 +50,10 @@ def next_steps(manifest: AssignmentManifest, place: str, *, has_table: bool) -> 
     step = GATEWAY_STEPS[manifest.drawn_by].format(group=quote(manifest.group))
     exposures = " --exposures FILE" if manifest.drawn_by == "growthbook" else ""
     return f"Next: {step}. Then: deconfound convert TRACES{exposures} --assignment {place} -o study"
+
+
+def _units(manifest: AssignmentManifest) -> str:
+    return "contexts" if manifest.draws_contexts else f"units (values of {escape_name(manifest.unit)})"
 
 
 def _headline(manifest: AssignmentManifest) -> str:
@@ -87,8 +93,8 @@ def _notes(manifest: AssignmentManifest, table: AssignedTable, planned_rows: int
     elif table.units < rows:
         notes.append("Rows with the same context have the same model; another name of the experiment draws again.")
     missing = [model for model in manifest.rule.models if model not in table.rows_by_model]
-    if missing:
-        notes.append(f"By chance, no row has {join_names(missing)}. Give more contexts.")
+    if missing and rows:
+        notes.append(f"By chance, no row has {join_names(missing)}. Give more {_units(manifest)}.")
     if planned_rows > rows:
         notes.append(f"The plan asks for {planned_rows:,} randomized rows; these are {rows:,}.")
     return notes

@@ -5,15 +5,18 @@ from __future__ import annotations
 from deconfound.diagnose import context_shift as contexts
 from deconfound.diagnose.thresholds import (
     FAIL_EFFECTIVE_SHARE,
+    FAIL_IMBALANCE,
     FAIL_TARGET_OUTSIDE,
     MIN_DENSITY_RATIO,
     MIN_EFFECTIVE_ROWS,
+    WARN_IMBALANCE,
 )
 from deconfound.findings import Finding
 from deconfound.formatting import format_percent, pluralize
 from deconfound.report.wording import Wordings, format_p_value
 
 OTHER_CONTEXTS = {"log": "the log's", "replay": "the other replayed contexts", "target": "the target's"}
+TARGET_DIFFERENCE = 'How far weights remove a difference is in "overlap with the target".'
 SHIFT_CONSEQUENCE = {
     "log": (
         "Values remain valid for the experiment's contexts; the log is less informative about them and its raw "
@@ -24,16 +27,14 @@ SHIFT_CONSEQUENCE = {
         "Values for the experiment's contexts remain valid.",
         "Leave out --extra-contexts: with it, values describe a mixture of both populations.",
     ),
-    "target": (
-        "Weights correct this where the two overlap.",
-        "Nothing has to be done if the overlap with the target is sufficient.",
-    ),
 }
 
 
 def _context_difference(details: contexts.ContextDifference, finding: Finding) -> tuple[str, str]:
     others = OTHER_CONTEXTS[details.other_source]
     test = f"AUC {details.auc:.2f}, {pluralize(details.contexts, 'context')}, {format_p_value(finding)}"
+    if details.other_source == contexts.TARGET:
+        return f"Do the experiment's contexts differ from the target's? {test}. {TARGET_DIFFERENCE}", ""
     consequence, remedy = SHIFT_CONSEQUENCE[details.other_source]
     if finding.verdict == "warn":
         return f"The experiment's contexts differ from {others} ({test}). {consequence}", remedy
@@ -71,13 +72,22 @@ def _target_overlap(details: contexts.TargetOverlap, finding: Finding) -> tuple[
         )
     rows = f"{details.effective_rows:.0f} effective rows of {pluralize(details.rows, 'experiment row')}"
     outside = f"{format_percent(details.share_outside_support, 0)} of the target's contexts are unlike the experiment's"
-    message = f"Weighted to the target: {rows}; {outside}."
+    message = f"Weighted to the target: {rows}; {outside}. {_imbalance_sentence(details)}"
     if finding.verdict == "pass":
         return message, ""
-    return (
-        f"{message} Intervals are wider, and values for such contexts are extrapolated.",
-        "Randomize more contexts like the target's.",
-    )
+    imbalanced = details.imbalance >= WARN_IMBALANCE
+    consequence = "Values keep part of that difference as bias." if imbalanced else "Intervals are wider."
+    return f"{message} {consequence}", "Randomize more contexts like the target's."
+
+
+def _imbalance_sentence(details: contexts.TargetOverlap) -> str:
+    if details.imbalance < WARN_IMBALANCE:
+        return "After weighting, no clear difference from the target's contexts remains."
+    return f"After weighting, contexts still differ from the target's by up to {_sds(details.imbalance)}."
+
+
+def _sds(difference: float) -> str:
+    return f"{difference:.2f} standard deviations of a feature"
 
 
 def _failed_criteria(details: contexts.TargetOverlap) -> list[str]:
@@ -104,6 +114,11 @@ def _failed_criteria(details: contexts.TargetOverlap) -> list[str]:
             ratio < MIN_DENSITY_RATIO,
             f"the experiment's contexts are {ratio:.2f} times as frequent in the target as in the experiment, on "
             f"average (at least {MIN_DENSITY_RATIO} required)",
+        ),
+        (
+            details.imbalance >= FAIL_IMBALANCE,
+            f"after weighting, contexts still differ from the target's by up to {_sds(details.imbalance)} "
+            f"(less than {FAIL_IMBALANCE} required)",
         ),
     )
     return [sentence for failed, sentence in criteria if failed]

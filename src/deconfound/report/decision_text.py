@@ -13,16 +13,21 @@ from deconfound.value.log_bias import LogBias
 
 NO_SCALE = "Numbers are on a scale from 0 to 1."
 
+OWN_CONTEXTS = "This compares the log with the experiment's own contexts, not with the target's."
+
 SMALL_DIFFERENCES = (
     "This assumes that contexts differ little in what text and columns do not show; "
-    "too few contexts recur to estimate it."
+    "too few contexts recur in the experiment to estimate it."
 )
 
 
-def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False) -> str:
+def log_bias_text(
+    log_bias: LogBias, scale: Scale | None = None, *, before_cost: bool = False, has_target: bool = False
+) -> str:
     """How far the raw averages of the log can be trusted; ``before_cost`` says that costs are left out here.
 
-    Without a scale it is that from 0 to 1, which the text then says.
+    ``has_target`` says that values are for other contexts than those that the log was compared on. Without a scale it
+    is that from 0 to 1, which the text then says.
     """
     if log_bias.verdict == "cannot tell":
         return "The bias of the log cannot be estimated: no model has enough rows in both log and experiment."
@@ -30,34 +35,36 @@ def log_bias_text(log_bias: LogBias, scale: Scale | None = None, *, before_cost:
     missing = [bias.model for bias in log_bias.biases if not bias.is_estimable]
     if missing:
         sentences.append(f"No bias could be estimated for {join_names(missing)}.")
+    if has_target:
+        sentences.append(OWN_CONTEXTS)
     return " ".join([*sentences, *([NO_SCALE] if scale is None else [])])
 
 
 def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[str]:
     largest = scale.with_unit(scale.rough_difference(log_bias.max_bias_bound))
-    bound = f"for a single model it may be up to {largest}"
+    bound = f"that of a single model may be off by up to {largest}"
     if log_bias.verdict == "no bias shown":
-        return [f"No bias of the log was detected at {format_percent(log_bias.level)} confidence; {bound}."]
+        confidence = format_percent(log_bias.level)
+        return [f"No bias of the log's averages was detected at {confidence} confidence; {bound}."]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
-    errors = " and ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
+    errors = "; it ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
     size = f"Its averages are typically off by {scale.with_unit(scale.rough_difference(log_bias.rms_bias))}; {bound}."
     if log_bias.verdict == "biased":
-        return [
-            f"The log {errors}.",
-            _first_of_the_log(log_bias, before_cost),
-            size,
-        ]
+        return [f"The log {errors}.", *_first_of_the_log(log_bias, before_cost), size]
     shown = quote(first, whole=True)
     ranking = f"The log ranks {shown} first, but {escape_name(first)} is not the best model{before_cost}."
     return [ranking, *([f"The log {errors}."] if errors else []), size]
 
 
-def _first_of_the_log(log_bias: LogBias, before_cost: str) -> str:
+def _first_of_the_log(log_bias: LogBias, before_cost: str) -> list[str]:
+    """Nothing of a model that only the log has a value for: it would confirm itself."""
     first = quote(log_bias.log_best_model, whole=True)
+    if log_bias.log_best_model in (bias.model for bias in log_bias.biases if not bias.is_estimable):
+        return []
     if log_bias.best_set[0] == log_bias.log_best_model:
-        return f"The model it ranks first, {first}, is also first here{before_cost}."
-    return f"The model it ranks first, {first}, may still be the best{before_cost}."
+        return [f"The model it ranks first, {first}, is also first here{before_cost}."]
+    return [f"The model it ranks first, {first}, may still be the best{before_cost}."]
 
 
 def routing_text(routing: RoutingGain, scale: Scale | None = None) -> str:
@@ -93,7 +100,18 @@ def _routing_sentence(routing: RoutingGain, scale: Scale) -> str:
             f"Routing may pay: it gains {gain} over always using {best} ({level} interval {low} to {high}), but not "
             "significantly over every single model."
         )
-    return (
-        f"No evidence that routing by these recommendations pays: their gain over always using {best} lies between "
-        f"{low} and {high} ({level} confidence)."
+    shown = (
+        "No evidence that routing pays: the recommendations do not differ from one model for all."
+        if routing.gain == 0
+        else f"No evidence that routing by these recommendations pays: their gain over always using {best} lies "
+        f"between {low} and {high} ({level} confidence)."
     )
+    return f"{shown}{_limit(routing, scale)}"
+
+
+def _limit(routing: RoutingGain, scale: Scale) -> str:
+    """What any routing could gain, where that is limited."""
+    if routing.achievable_gain_bound >= 1:
+        return ""
+    gain = scale.with_unit(scale.improvement(routing.achievable_gain_bound))
+    return f" No routing can gain more than {gain} ({format_percent(routing.level)} confidence)."

@@ -41,7 +41,8 @@ def document(result: Result) -> dict[str, Any]:
     scale.
     """
     fitted, scale = result.family, Scale.of(result)
-    log_bias = log_bias_text(result.log_bias, scale, before_cost=result.values.cost is not None)
+    has_cost, has_target = result.values.cost is not None, result.population.kind == "target"
+    log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
     return {
         "schema": SCHEMA,
         "version": __version__,

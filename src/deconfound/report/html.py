@@ -67,11 +67,12 @@ def render_html(result: Result) -> str:
 def _legend(result: Result) -> list[str]:
     """What the plot and the table show."""
     net = "Net value: the value minus the cost. The plot shows the raw log net of cost, the table before cost."
+    own = " on the experiment's own contexts" if result.population.kind == "target" else ""
     return [
         *([] if result.values.cost is None else [net]),
         f"Value: the mean outcome if the model served every context. Bars: {format_percent(result.level)} intervals. "
         "Raw log: the mean outcome in the log, uncorrected. It misleads where the choice of the model depends on "
-        "something that also affects the outcome. Log bias: the raw log minus the value.",
+        f"something that also affects the outcome. Log bias: the raw log minus the value{own}.",
         "Experiment alone: the mean outcome of the model's own randomized rows ± its standard error.",
     ]
 

@@ -14,6 +14,11 @@ from deconfound.report.wording import Wordings, format_p_value
 from deconfound.result import Result
 from deconfound.value.unrated_rows import MissingOutcomes
 
+WHOLE_SCALE = (
+    "Bounds over nearly the whole scale say nothing about a model: too many of its outcomes are missing, or too few of "
+    "its rows were randomized. Only more outcomes make them narrower."
+)
+NEARLY_WHOLE = 0.95  # width of bounds, as a share of the scale, that need an explanation
 ALWAYS_SHOWN_SHARE = 0.03  # of missing outcomes: above it, bounds are part of the summary whatever the tests say
 FIND_THE_CAUSE = (
     "Find out why, and collect these outcomes. Until then rely on the bounds, which assume nothing about them."
@@ -105,6 +110,8 @@ def missing_outcome_lines(result: Result) -> list[str]:
     for i, name in enumerate(missing.models):
         counts = f"{missing.missing[i]:,} of {missing.rows[i]:,} missing"
         lines.append(f"- {escape_name(name)}: {scale.interval(*map(float, bounds[i]))} ({counts})")
+    if (bounds[:, 1] - bounds[:, 0]).max() >= NEARLY_WHOLE:
+        lines.append(WHOLE_SCALE)
     return [*lines, *_weighted_lines(missing, scale, result.level, cost)]
 
 

@@ -103,7 +103,8 @@ def recommendation_text(table: RecommendationTable) -> str:
     ]
     unclear = sum(row.verdict == "cannot tell" for row in rows)
     rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more; -o FILE writes all\n" if len(rows) > MAX_PRINTED_ROWS else ""
-    count = f"{pluralize(len(rows), 'context')}; the best model is not clear on {unclear:,} of them.\n"
+    given = ", where the most likely one is given" if unclear else ""
+    count = f"{pluralize(len(rows), 'context')}; the best model is not clear on {unclear:,} of them{given}.\n"
     return f"{count}\n{text_table([headings, *body], left=(1, 2, 4))}\n{rest}\n{wrap(_legend(table))}\n"
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from deconfound.endpoints.run_meter import RunOutcome
-from deconfound.escaping import escape_line, escape_name
-from deconfound.formatting import join_names, pluralize, text_table
-from deconfound.replaying.replay_plan import MissingCell, ModelEstimate, ReplayPlan
-from deconfound.replaying.replay_run import BatchReport, ReplayRun
+from deconfound.endpoints.call_estimates import ModelEstimate
+from deconfound.escaping import escape_name
+from deconfound.formatting import pluralize, text_table
+from deconfound.replaying.replay_plan import MissingCell, ReplayPlan
+from deconfound.replaying.replay_run import ReplayRun
 from deconfound.replaying.replay_table import count_by
 from deconfound.replaying.served_models import unexpected_models
+from deconfound.report.calls_text import call_messages, calls_text, cost_text, outcome_document, total_estimate
 
 STATUSES = ("ok", "refusal", "empty", "truncated")
 MAX_LISTED_CELLS = 20
-MAX_LISTED_CAUSES = 20
 CONTINUE = "The same command asks for these again, and for nothing else."
 CALL = "The same command without --batch-results asks for them."
 
@@ -79,19 +79,7 @@ def _total_line(run: ReplayRun) -> str:
 
 def run_messages(run: ReplayRun) -> list[str]:
     """What the user should know beside the table: models given up, failures, other models' answers."""
-    lines = [
-        f"{escape_name(name)}: given up after failures in a row, {pluralize(run.outcome.models[name].skipped, 'call')} "
-        f"not made. {escape_line(str(failure))}"
-        for name, failure in run.outcome.stopped.items()
-    ]
-    failures = run.outcome.failures
-    for one in failures[:MAX_LISTED_CAUSES]:
-        detail = f" (first: {escape_line(one.detail)})" if one.detail else ""
-        lines.append(
-            f"{escape_name(one.model)}: {pluralize(one.calls, 'failed call')}: {escape_line(one.cause)}{detail}"
-        )
-    if len(failures) > MAX_LISTED_CAUSES:
-        lines.append(f"{len(failures) - MAX_LISTED_CAUSES:,} more causes.")
+    lines = call_messages(run.outcome)
     if run.missing:
         missing = ", ".join(f"{escape_name(name)} {count:,}" for name, count in run.missing.items())
         lines.append(f"Outputs are missing ({missing}). They have no row. {CONTINUE if run.outcome.expected else CALL}")
@@ -118,52 +106,9 @@ def run_document(run: ReplayRun, path: str) -> dict[str, Any]:
     }
 
 
-def outcome_document(outcome: RunOutcome) -> dict[str, Any]:
-    """What the calls of one run did."""
-    return {
-        "replies": outcome.replies,
-        "failed": outcome.failed,
-        "cost": outcome.cost,
-        "failures": [asdict(one) for one in outcome.failures],
-    }
-
-
 def estimate_text(plan: ReplayPlan, estimates: Sequence[ModelEstimate]) -> str:
     """What a run would ask for, and cost."""
-    headings = ("model", "outputs", "stored", "calls", "input tokens", "output tokens", "cost")
-    rows = [_estimate_row(one) for one in estimates]
-    if len(rows) > 1:
-        rows.append(_estimate_row(total_estimate(estimates)))
-    notes = ["Input tokens are estimated by the length of the texts."]
-    asked = [one for one in estimates if one.calls]
-    if any(one.basis == "max_tokens" for one in asked):
-        notes.append("Output tokens are the most that max_tokens allows.")
-    if any(one.basis == "stored replies" for one in asked):
-        notes.append("Output tokens of models with stored answers are by the mean of these.")
-    unknown = [one.model for one in estimates if one.calls and one.output_tokens is None]
-    if unknown:
-        notes.append(f"Nothing limits the outputs of {join_names(unknown)}: set max_tokens to bound their cost.")
-    unpriced = [one.model for one in estimates if one.calls and one.cost is None and one.output_tokens is not None]
-    if unpriced:
-        notes.append(f"No price is set for {join_names(unpriced)}.")
-    table = text_table([headings, *rows], left=(0,)) if rows else "No model needs a call."
-    return f"{_subject(plan)} Nothing was asked.\n\n{table}\n\n{' '.join(notes) if rows else ''}".rstrip() + "\n"
-
-
-def total_estimate(estimates: Sequence[ModelEstimate]) -> ModelEstimate:
-    """All models together; what is unknown for one is unknown for all."""
-    known = all(one.output_tokens is not None or not one.calls for one in estimates)
-    priced = all(one.cost is not None or not one.calls for one in estimates)
-    return ModelEstimate(
-        model="total",
-        outputs=sum(one.outputs for one in estimates),
-        stored=sum(one.stored for one in estimates),
-        calls=sum(one.calls for one in estimates),
-        input_tokens=sum(one.input_tokens for one in estimates),
-        output_tokens=sum(one.output_tokens or 0 for one in estimates) if known else None,
-        basis="",
-        cost=sum(one.cost or 0.0 for one in estimates) if priced else None,
-    )
+    return calls_text(_subject(plan), estimates)
 
 
 def estimate_document(plan: ReplayPlan, estimates: Sequence[ModelEstimate]) -> dict[str, Any]:
@@ -174,12 +119,6 @@ def estimate_document(plan: ReplayPlan, estimates: Sequence[ModelEstimate]) -> d
         "models": [asdict(one) for one in estimates],
         "total": asdict(total_estimate(estimates)),
     }
-
-
-def _estimate_row(one: ModelEstimate) -> tuple[str, ...]:
-    made = "unknown" if one.output_tokens is None else f"{one.output_tokens:,}"
-    counts = (one.outputs, one.stored, one.calls, one.input_tokens)
-    return (escape_name(one.model), *(f"{count:,}" for count in counts), made, cost_text(one.cost))
 
 
 def todo_text(plan: ReplayPlan, cells: Sequence[MissingCell]) -> str:
@@ -198,24 +137,6 @@ def todo_text(plan: ReplayPlan, cells: Sequence[MissingCell]) -> str:
     more = f"\nand {rest:,} more; --json lists all" if rest > 0 else ""
     subject = f"{_subject(plan)} {pluralize(len(cells), 'output')} missing."
     return f"{subject}\n\n{summary}\n\n{listed}{more}\n"
-
-
-def batch_messages(report: BatchReport) -> list[str]:
-    """What was read from result files."""
-    lines = [f"{pluralize(report.replies, 'answer')} read from batches."]
-    for what, count in report.failures.items():
-        detail = report.details.get(what, "")
-        lines.append(f"{count:,} {what}{f' (first: {escape_line(detail)})' if detail else ''}.")
-    if report.others:
-        lines.append(f"{pluralize(report.others, 'line')} belong to other requests and are not used.")
-    return lines
-
-
-def cost_text(cost: float | None) -> str:
-    """A cost in the currency of the prices."""
-    if cost is None:
-        return "-"
-    return f"{cost:,.2f}" if cost >= 1 or cost == 0 else f"{cost:.4f}"
 
 
 def _subject(plan: ReplayPlan) -> str:

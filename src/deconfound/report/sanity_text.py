@@ -38,7 +38,7 @@ def _duplicate_rows(details: sanity.DuplicateRows, finding: Finding) -> tuple[st
     coincidence = "" if details.certain else " On this discrete scale some of it may be coincidence."
     return (
         f"{details.source}: {rows} equal an earlier row and count twice.{coincidence}",
-        "Remove the duplicates, or mark rows that belong together in `cluster`.",
+        "Remove the duplicates: the reward takes them for separate observations.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from deconfound.formatting import (
     join_names,
     join_noted_names,
     pluralize,
+    shell_argument,
     text_table,
     wrap,
 )
@@ -31,6 +32,7 @@ from deconfound.value import Values
 MAX_LISTED_PAIRS = 6  # more are listed by rank
 EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
 WARNINGS = "Warnings"
+NOTHING = "none"  # in a table, where the experiment has too few rows of a model
 METHOD = "How this was computed"
 
 
@@ -93,8 +95,9 @@ def answer_lines(result: Result) -> list[str]:
     level, scale = format_percent(result.level), Scale.of(result)
     row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
     best = escape_name(str(row["model"]))
-    rivals = [name for name in result.values.best_set(result.level) if name != row["model"]]
-    verdict = "Leading model" if rivals else "Best model"
+    unjudged = [name for name in _unjudged(result) if name != row["model"]]
+    rivals = [name for name in result.values.best_set(result.level) if name not in (row["model"], *unjudged)]
+    verdict = "Leading model" if rivals or unjudged else "Best model"
     value = f"value {scale.value_in_unit(float(row['estimate']))}{' net of cost' * has_cost}"
     interval = scale.interval(float(row["low"]), float(row["high"]))
     lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
@@ -106,10 +109,26 @@ def answer_lines(result: Result) -> list[str]:
         lines, rivals = [f"No model leads: all have the {value}."], []
     if rivals:
         lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
+    if unjudged:
+        compared = shell_argument(",".join(name for name in result.models if name not in unjudged))
+        lines.append(
+            f"Too few randomized rows to judge {join_names(unjudged)}: randomize some, or leave them out with "
+            f"--models {compared}."
+        )
+    if result.routing.verdict == "route":
+        lines.append(routing_text(result.routing, scale))
     failed = failure_sentence(result.findings)
     if failed:
         lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
-    return [*lines, *scope_lines(result), log_bias_text(result.log_bias, scale, before_cost=has_cost)]
+    has_target = result.population.kind == "target"
+    log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
+    return [*lines, *scope_lines(result), log_bias]
+
+
+def _unjudged(result: Result) -> list[str]:
+    """Models with too few randomized rows for a standard error, such as a baseline that was only replayed."""
+    errors = zip(result.models, result.values.standard_error, strict=True)
+    return [name for name, error in errors if not np.isfinite(error)]
 
 
 def value_rows(result: Result) -> list[tuple[str, ...]]:
@@ -119,6 +138,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
     """
     level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
+    has_target = result.population.kind == "target"
     comparisons = ("raw log", "log bias", "experiment alone")
     first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
     rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
@@ -127,35 +147,51 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
         estimate, logged = float(row["estimate"]), float(result.raw_log.estimate[i])
         value = estimate if cost is None else min(max(float(gross.estimate[i]), 0.0), 1.0)
         cells = [str(rank), escape_name(str(row["model"])), scale.value(estimate)]
-        cells.append(scale.interval(float(row["low"]), float(row["high"])))
+        is_estimable = bool(np.isfinite(float(row["standard_error"])))
+        cells.append(scale.interval(float(row["low"]), float(row["high"])) if is_estimable else NOTHING)
         if cost is not None:
             cells += [scale.difference(float(cost[i])), scale.value(value)]
         alone = _with_error(result.experiment, i, scale)
-        rows.append((*cells, scale.value(logged), scale.difference(logged - value, signed=True), alone))
+        bias = result.log_bias.biases[i].estimate if has_target else logged - value
+        shown = scale.difference(bias, signed=True) if is_estimable else NOTHING
+        rows.append((*cells, scale.value(logged), shown, alone))
     return rows
 
 
 def _with_error(values: Values, i: int, scale: Scale) -> str:
     """A value ± its standard error."""
     estimate = scale.value(float(values.estimate[i]))
-    return "none" if estimate == NO_NUMBER else f"{estimate} ± {scale.difference(float(values.standard_error[i]))}"
+    return NOTHING if estimate == NO_NUMBER else f"{estimate} ± {scale.difference(float(values.standard_error[i]))}"
 
 
 def _without_error(values: Values, i: int, scale: Scale) -> str:
     estimate = scale.value(float(values.estimate[i]))
-    return "none" if estimate == NO_NUMBER else estimate
+    return NOTHING if estimate == NO_NUMBER else estimate
 
 
 def _separation_lines(result: Result) -> list[str]:
-    """Pairs of models whose difference may be zero."""
+    """Pairs of models whose difference may be zero.
+
+    The test for the best model is more powerful than that of all pairs: a model may be best and yet in no clear pair.
+    """
     best = result.values.best_set(result.level)
-    settled = set(best) if len(best) == 1 else set()  # that test is more powerful than the pairwise ones
     rank = {name: place for place, name in enumerate(result.values.ranking(), start=1)}
     pairs = [sorted((c.model, c.reference), key=rank.__getitem__) for c in result.contrasts() if not c.significant]
-    tied = [pair for pair in pairs if not settled & set(pair)]
-    level = format_percent(result.level)
+    settled = set(best) if len(best) == 1 else set()
+    close = [name for pair in pairs if settled & set(pair) for name in pair if name not in settled]
+    shown = _tied_lines([pair for pair in pairs if not settled & set(pair)], rank, format_percent(result.level))
+    if close:
+        shown.append(
+            f"{escape_name(best[0])} is the best model by a test of that question alone; in a comparison of all pairs "
+            f"its lead over {join_names(close)} is not significant."
+        )
+    return shown if pairs else [f"Every pair of models differs at {format_percent(result.level)} confidence."]
+
+
+def _tied_lines(tied: Sequence[Sequence[str]], rank: Mapping[str, int], level: str) -> list[str]:
+    """All pairs, or ranks where there are many."""
     if not tied:
-        return [f"Every pair of models differs at {level} confidence."]
+        return []
     if len(tied) <= MAX_LISTED_PAIRS:
         listed = "; ".join(" and ".join(map(escape_name, pair)) for pair in tied)
         return [f"No clear difference at {level} confidence: {listed}."]
@@ -169,9 +205,10 @@ def _separation_lines(result: Result) -> list[str]:
 def _routing_lines(result: Result) -> list[str]:
     counts = recommendation_counts(result)
     total, clear = counts["contexts"], counts["contexts"] - counts["cannot_tell"]
-    routing = routing_text(result.routing, Scale.of(result))
+    in_answer = result.routing.verdict == "route"
+    routing = [] if in_answer else [routing_text(result.routing, Scale.of(result))]
     if not total:
-        return [routing]
+        return routing
     level = format_percent(result.level)
     by_model = sorted(counts["clear" if clear else "most_likely"].items(), key=lambda item: -item[1])
     models = join_noted_names((name, f" ({n:,})") for name, n in by_model)
@@ -182,8 +219,9 @@ def _routing_lines(result: Result) -> list[str]:
         contexts = (
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
             f"replayed contexts). Most likely best: {models}."
+            f"{' On average, routing pays nevertheless.' * in_answer}"
         )
-    return [routing, contexts]
+    return [*routing, contexts]
 
 
 def _check_section(result: Result) -> Section:
@@ -200,7 +238,7 @@ def _check_section(result: Result) -> Section:
     if inconclusive:
         verb = "was" if inconclusive == 1 else "were"
         count = f"{pluralize(inconclusive, 'check')} {verb} inconclusive"
-        lines.append(f"{count}; `deconfound check` lists what they need.")
+        lines.append(f"{count}; `deconfound check` lists what {'it needs' if inconclusive == 1 else 'they need'}.")
     if listed:
         return Section(WARNINGS, lines)
     return Section("Assumption checks", ["No warnings.", *lines])

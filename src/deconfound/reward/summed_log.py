@@ -9,13 +9,16 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, IntArray
+from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, IntArray, usable_sd
 from deconfound.linalg import FactoredSource, FactorizationLimits, Linear, factor_moments
 from deconfound.linalg.arrowhead import Arrowhead
 from deconfound.linalg.log_sums import LogSums, ModelSums
 from deconfound.linalg.moments import Moments
 from deconfound.reward.auto.component_kernels import KernelScale
 from deconfound.reward.auto.linear_columns import LinearColumns, LinearMoments
+
+ROUNDING_OF_SUMS = 1e-6
+"""As ``ROUNDING`` of a standard deviation, where it is the root of a difference of two sums."""
 
 ResidualMoments = Callable[[Linear], Moments]
 """Moments of psi and of the outcome minus a clipped linear function of phi, by another pass over the log."""
@@ -124,7 +127,7 @@ class SummedLog:
         mean = psi.T @ gram[:, one] / weight
         variance = np.einsum("ij,ij->j", psi, gram @ psi) / weight - mean**2
         sd = np.sqrt(np.maximum(variance, 0.0))
-        length = np.where(sd > 0, sd, np.inf) * np.sqrt(max(len(sd), 1))
+        length = usable_sd(sd, np.abs(mean) + sd, ROUNDING_OF_SUMS) * np.sqrt(max(len(sd), 1))
         scaled = psi / length
         scaled[one] -= mean / length
         return KernelScale(max(square_norm, np.finfo(np.float64).tiny), mean, length), scaled

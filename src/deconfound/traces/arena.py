@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, ClassVar, Literal
 
 from deconfound.chat.answers import Answer
 from deconfound.chat.conversation import Message, messages_from
+from deconfound.chat.message_content import canonical_json
 from deconfound.traces.call import Author, Call, Score
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
@@ -60,18 +62,34 @@ class Arena:
         return {"model_a", "model_b"} <= value.keys() and any(key in value for key in ("winner", *WINNER_COLUMNS))
 
     def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
-        """Two calls and two scores per battle."""
+        """Two calls and two scores per battle; a battle that is there twice is read once."""
+        seen = _Seen()
         for record in records:
-            yield from collect(_battle(record, remarks), remarks, record.origin)
+            yield from collect(_battle(record, seen, remarks), remarks, record.origin)
 
 
-def _battle(record: Record, remarks: Remarks) -> Iterator[Call | Score]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Battles that were read, and their votes: several judges may vote on one battle."""
+
+    battles: set[str] = field(default_factory=set)
+    votes: set[bytes] = field(default_factory=set)
+
+
+def _battle(record: Record, seen: _Seen, remarks: Remarks) -> Iterator[Call | Score]:
     value, origin = record.value, record.origin
     models: dict[Side, str] = {"a": text_from(value.get("model_a")), "b": text_from(value.get("model_b"))}
     winner = _winner(value)
     if not all(models.values()) or winner not in WINNERS:
         remarks.add("records are not battles of two models with a winner", origin)
         return
+    battle, vote = _battle_id(record), _vote(value, winner)
+    if vote in seen.votes:
+        remarks.add("battles are in the files more than once", origin)
+        return
+    seen.votes.add(vote)
+    is_new = battle not in seen.battles
+    seen.battles.add(battle)
     if winner in BOTH_BAD:
         remarks.add("battles have two bad answers; they count as ties", origin)
     spoken: dict[Side, _Spoken] = {"a": _spoken(value, "a"), "b": _spoken(value, "b")}
@@ -79,10 +97,23 @@ def _battle(record: Record, remarks: Remarks) -> Iterator[Call | Score]:
         remarks.add("battles have several turns; the output is all answers of the model", origin)
     for side in SIDES:
         call = _call(record, side, models, spoken[side])
-        yield call
+        if is_new:
+            yield call
         preference = WINNERS[winner] if side == "a" else 1.0 - WINNERS[winner]
         author_id = text_from(value.get("judge"))
         yield Score(origin, "preference", preference, _author(value), "call", call.call_id, author_id, call.time)
+
+
+def _battle_id(record: Record) -> str:
+    """The id of a battle, else its place: a question may have several battles."""
+    return text_from(record.value.get("id")) or record.origin
+
+
+def _vote(value: Mapping[str, Any], winner: str) -> bytes:
+    """What makes a vote: of a battle with an id the judge and the winner, otherwise the whole record."""
+    battle = text_from(value.get("id"))
+    told = [battle, value.get("judge"), value.get("judge_hash"), winner] if battle else value
+    return blake2b(canonical_json(told).encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def _winner(value: Mapping[str, Any]) -> str:
@@ -116,7 +147,7 @@ def _call(record: Record, side: Side, models: Mapping[Side, str], spoken: _Spoke
     time = value.get("tstamp") if value.get("tstamp") is not None else value.get("timestamp")
     return Call(
         origin=record.origin,
-        call_id=f"{battle or record.origin}/{side}",  # a question may have several battles
+        call_id=f"{_battle_id(record)}/{side}",
         model=models[side],
         messages=spoken.messages,
         outputs=("\n\n".join(spoken.answers),) if spoken.answers else (),

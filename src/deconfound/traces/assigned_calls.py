@@ -6,6 +6,7 @@ the name is known that callers asked for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,6 +79,23 @@ def require_compliance(calls: Sequence[CallSummary], drawn: Sequence[str], rando
             "experiment does not explain them. Use its own manifest, give its beginning with `deconfound assign "
             "--start`, or say which calls were drawn with --experiment-where NAME=VALUE."
         )
+
+
+def require_exposed_models(
+    calls: Sequence[CallSummary], drawn: Sequence[str], others: NDArray[np.bool_], randomized: NDArray[np.bool_]
+) -> None:
+    """Refuse exposures that many calls contradict; ``others`` marks calls that another model answered."""
+    share = others.sum() / max(1, randomized.sum())
+    if share <= MAX_OTHER_MODEL:
+        return
+    pairs = Counter((drawn[row], calls[row].model) for row in np.flatnonzero(others).tolist())
+    (model, answered), count = pairs.most_common(1)[0]
+    raise UsageError(
+        f"--exposures: {format_percent(share, 0)} of {int(randomized.sum()):,} exposed calls were answered by another "
+        f"model than that of their variant, most often {quote(answered)} instead of {quote(model)} ({count:,} calls). "
+        "Check which model each --variant stands for, and that the table is of this experiment. If the users made "
+        "other calls too, say which belong to it with --experiment-where NAME=VALUE."
+    )
 
 
 def _unit(call: CallSummary, name: str) -> str:

@@ -1,4 +1,7 @@
-"""Batch files of OpenAI and Anthropic: requests in one file, their answers in another, joined on ``custom_id``."""
+"""Batch files of OpenAI and Anthropic: requests in one file, their answers in another, joined on ``custom_id``.
+
+Files of several models may use the same ids for other questions, so the model must agree, too.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,7 @@ class BatchFiles:
                 answered = _read_line(record, store, remarks)
             if answered is None:
                 continue
-            if REPLAY_ID.fullmatch(answered.custom_id) and answered.custom_id in store.by_id:
+            if REPLAY_ID.fullmatch(answered.custom_id) and answered.custom_id in store:
                 yield _joined(answered, _match(answered, store, remarks), store)
             else:
                 waiting.append(answered)
@@ -109,12 +112,17 @@ def _decoded(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _match(answered: _Answered, store: RequestStore, remarks: Remarks) -> Request:
     """The request of an answer; an empty one, and a remark, where the files do not say which."""
-    model = answered.call.model or _model_in(answered.custom_id)
-    request = store.answer(answered.custom_id, model)
+    named = _model_in(answered.custom_id)
+    names = (answered.call.model, named, "") if named else (answered.call.model,)
+    request = next((one for name in names if (one := store.answer(answered.custom_id, name)) is not None), None)
     if request is not None:
         return request
-    several = answered.custom_id in store.by_id
-    what = "answers fit several requests" if several else "answers have no request in the files"
+    if answered.custom_id not in store:
+        what = "answers have no request in the files"
+    elif answered.call.model and not store.was_asked(answered.custom_id, answered.call.model):
+        what = "answers have no request to their model in the files"
+    else:
+        what = "answers fit several requests"
     remarks.add(what, answered.call.origin)
     return Request("", NO_CONTEXT, internal=False, origin="")
 

@@ -13,12 +13,14 @@ from typing import Any
 from deconfound.chat.conversation import Message, messages_from
 from deconfound.chat.message_content import REQUEST_KEYS, SYSTEM_KEYS
 from deconfound.traces.field_values import text_from
+from deconfound.traces.model_versions import split_version
 from deconfound.traces.reader import Remarks
 
 NO_ANSWER_ENDPOINTS = ("/embeddings", "/moderations")
 ELSEWHERE = ("previous_response_id", "conversation")  # keys of requests that continue a conversation on the server
 NO_CONTEXT = -1  # the request does not have all of its messages
 DIGEST_BYTES = 16
+ModelVersion = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,63 @@ class Request:
 
 
 @dataclass(slots=True)
+class _Shared:
+    """The requests of one custom_id by model, each by the number of its messages. Nothing is searched."""
+
+    by_model: dict[ModelVersion, dict[int, Request]] = field(default_factory=dict)
+    versions: dict[str, list[str]] = field(default_factory=dict)  # by the name of the model
+    contexts: set[int] = field(default_factory=set)
+    answered: set[ModelVersion] = field(default_factory=set)
+    all_answered: bool = False
+
+    def add(self, request: Request) -> None:
+        """Store a request."""
+        name, version = key = split_version(request.model)
+        if key not in self.by_model:
+            self.versions.setdefault(name, []).append(version)
+        self.by_model.setdefault(key, {})[request.context] = request
+        self.contexts.add(request.context)
+
+    def answer(self, model: str) -> Request | None:
+        """The request that a model answered: the one to this model, or any if the answer names none."""
+        name, version = split_version(model)
+        if not name and len(self.contexts) != 1:
+            return None
+        keys = list(self.by_model) if not name and not self.all_answered else self._keys(name, version)
+        found = [next(iter(self.by_model[key].values())) for key in keys if len(self.by_model[key]) == 1]
+        if not keys or len(found) < len(keys) or len({one.context for one in found}) != 1:
+            return None
+        self.answered.update(keys)
+        self.all_answered = self.all_answered or not name
+        return found[0] if len(self.by_model) == 1 or (name and len(found) == 1) else replace(found[0], model="")
+
+    def was_asked(self, model: str) -> bool:
+        """Whether there is a request that the model may have answered."""
+        return bool(self._keys(*split_version(model)))
+
+    def _keys(self, name: str, version: str) -> list[ModelVersion]:
+        """The models that an answer's model may have been asked as."""
+        if not name:
+            return list(self.by_model)[:1]
+        if name not in self.versions:
+            name, version = "", ""  # requests without a model
+        if version:
+            return [(name, one) for one in (version, "") if (name, one) in self.by_model][:1]
+        return [(name, one) for one in self.versions.get(name, ())]
+
+
+@dataclass(slots=True)
 class RequestStore:
     """Requests by custom_id; equal messages are stored once, compressed."""
 
-    by_id: dict[str, tuple[Request, ...]] = field(default_factory=dict)
-    _answered: set[Request] = field(default_factory=set)
+    single: dict[str, Request] = field(default_factory=dict)  # most have an id of their own
+    shared: dict[str, _Shared] = field(default_factory=dict)
+    _answered: set[str] = field(default_factory=set)  # of the single ones
     _packed: list[bytes] = field(default_factory=list)
     _numbers: dict[bytes, int] = field(default_factory=dict)
+
+    def __contains__(self, custom_id: str) -> bool:
+        return custom_id in self.single or custom_id in self.shared
 
     def add(self, custom_id: str, value: Mapping[str, Any], origin: str, remarks: Remarks) -> None:
         """Store the request of one line of an input file."""
@@ -46,29 +98,41 @@ class RequestStore:
         internal = text_from(value.get("url")).rstrip("/").endswith(NO_ANSWER_ENDPOINTS)
         model = sys.intern(text_from(body.get("model")))
         context = NO_CONTEXT if internal else self._store(_messages(body, origin, remarks))
-        others = self.by_id.get(custom_id, ())
-        if any(one.model == model and one.context == context for one in others):
+        request = Request(model, context, internal, origin)
+        if custom_id not in self:
+            self.single[custom_id] = request
+            return
+        if custom_id in self.single:
+            self.shared[custom_id] = _shared_by(self.single.pop(custom_id), answered=custom_id in self._answered)
+        others = self.shared[custom_id].by_model.get(split_version(model), {})
+        if context in others:
             remarks.add("requests stand in the files twice", origin)
             return
-        if any(one.model == model for one in others):
+        if others:
             remarks.add("requests have the custom_id and the model of another request, but other messages", origin)
-        self.by_id[custom_id] = (*others, Request(model, context, internal, origin))
+        self.shared[custom_id].add(request)
 
     def answer(self, custom_id: str, model: str) -> Request | None:
-        """The request that a model answered: the only one, the one to this model, or any if all have equal messages."""
-        requests = self.by_id.get(custom_id, ())
-        if len(requests) > 1:
-            named = [one for one in requests if one.model and model.startswith(one.model)]
-            longest = max((len(one.model) for one in named), default=0)  # "x-mini-0901" is "x-mini" rather than "x"
-            requests = tuple(one for one in named if len(one.model) == longest) or requests
-        if len({one.context for one in requests}) != 1:
-            return None
-        self._answered.update(requests)
-        return requests[0] if len(requests) == 1 else replace(requests[0], model="")
+        """The request that a model answered; None if there is none to this model, or several with other messages."""
+        if custom_id not in self.single:
+            return self.shared[custom_id].answer(model) if custom_id in self.shared else None
+        found = _shared_by(self.single[custom_id]).answer(model)
+        if found is not None:
+            self._answered.add(custom_id)
+        return found
+
+    def was_asked(self, custom_id: str, model: str) -> bool:
+        """Whether there is a request that the model may have answered."""
+        shared = self.shared[custom_id] if custom_id in self.shared else _shared_by(self.single[custom_id])
+        return shared.was_asked(model)
 
     def unanswered(self) -> Iterator[Request]:
         """The requests that no call of ``answer`` has returned."""
-        return (one for requests in self.by_id.values() for one in requests if one not in self._answered)
+        yield from (one for custom_id, one in self.single.items() if custom_id not in self._answered)
+        for shared in self.shared.values():
+            for key, requests in shared.by_model.items():
+                if key not in shared.answered:
+                    yield from requests.values()
 
     def messages(self, context: int) -> tuple[Message, ...]:
         """The messages of a request; none where the request does not have them."""
@@ -85,6 +149,14 @@ class RequestStore:
         if number == len(self._packed):
             self._packed.append(zlib.compress(data))
         return number
+
+
+def _shared_by(request: Request, *, answered: bool = False) -> _Shared:
+    shared = _Shared()
+    shared.add(request)
+    if answered:
+        shared.answered.update(shared.by_model)
+    return shared
 
 
 def request_body(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -8,12 +8,13 @@ from typing import Literal
 
 from deconfound.chat.conversation import Message
 
-Flag = Literal["cached", "error", "fallback", "internal", "no content", "tool call", "truncated"]
+Flag = Literal["cached", "error", "fallback", "internal", "no content", "replaced", "tool call", "truncated"]
 """Why a call may not be used.
 
 cached: the answer came from a cache. error: the call failed. fallback: another model answered than the one that was
 drawn. internal: a judge, a router or an embedding, not an answer to a user. no content: the record does not have the
-messages. tool call: the answer is nothing but calls of tools. truncated: the answer ends at the limit of its length.
+messages. replaced: a later record has a newer version of the call. tool call: the answer is nothing but calls of tools.
+truncated: the answer ends at the limit of its length.
 """
 
 Author = Literal["human", "judge", "code", "unknown"]
@@ -30,7 +31,8 @@ class Call:
     ``model`` is the name of the model that answered, ``requested_model`` the one that was asked for, ``group`` the
     name under which a router draws one of several models. ``outputs`` has one text per choice. ``turn_id`` groups the
     calls that led to one answer; where it is empty, those of one trace did. ``context_id`` and ``draw`` are those of a
-    replay or an evaluation. ``attributes`` are tags and metadata, by dotted name.
+    replay or an evaluation. ``attributes`` are tags and metadata, by dotted name. ``replaces`` says that the call is a
+    newer version of one with the same id, which does not count any more.
     """
 
     origin: str  # place in the user's files, such as "spans.jsonl line 12"
@@ -50,11 +52,16 @@ class Call:
     draw: int | None = None
     flags: frozenset[Flag] = frozenset()
     attributes: Mapping[str, str] = field(default_factory=dict)
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A judgement of a call, of a trace or of a whole conversation, as it was recorded."""
+    """A judgement of a call, of a trace or of a whole conversation, as it was recorded.
+
+    ``trace_id`` is that of the call which is judged, where ids of calls are unique only within a trace. ``declared``
+    scores are from a file that the user gave as outcomes, and that does not say who gave them.
+    """
 
     origin: str
     name: str
@@ -64,3 +71,6 @@ class Score:
     target_id: str
     author_id: str = ""
     time: float | None = None
+    trace_id: str = ""
+    declared: bool = False
+    is_dated: bool = False  # where the source has times: a score without one is then a gap

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import IO, Self
 
 import numpy as np
@@ -130,17 +130,37 @@ class _TextBuffer:
         return batch
 
 
+@dataclass(slots=True)
+class _Versions:
+    """The last version of each call, by reader and id; calls are looked at when one of them replaces another."""
+
+    rows: dict[tuple[str, str], int] = field(default_factory=dict)
+    n_known: int = 0
+
+    def mark_replaced(self, calls: list[CallSummary]) -> None:
+        """Flag the version that the last call replaces."""
+        for row in range(self.n_known, len(calls)):
+            key = (calls[row].reader, calls[row].call_id)
+            before = self.rows.get(key)
+            if before is not None and row == len(calls) - 1:
+                calls[before] = replace(calls[before], flags=calls[before].flags | {"replaced"})
+            self.rows[key] = row
+        self.n_known = len(calls)
+
+
 def collect_calls(items: Iterable[tuple[str, Call | Score]], texts: IO[bytes]) -> CallTable:
     """Gather calls and scores with the names of their readers; ``texts`` is an empty file for the texts."""
     calls: list[CallSummary] = []
     scores: list[Score] = []
-    buffer = _TextBuffer()
+    buffer, versions = _TextBuffer(), _Versions()
     with pa.ipc.new_file(texts, TEXT_SCHEMA) as writer:
         for reader, item in items:
             if isinstance(item, Score):
                 scores.append(item)
                 continue
             calls.append(CallSummary.from_call(reader, item))
+            if item.replaces:
+                versions.mark_replaced(calls)
             buffer.add(item)
             if buffer.is_full:
                 writer.write_batch(buffer.take())

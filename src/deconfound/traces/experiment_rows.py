@@ -13,18 +13,25 @@ from deconfound.assignment import AssignmentManifest
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names
-from deconfound.traces.assigned_calls import calls_of_group, drawn_models, require_compliance, since_start
+from deconfound.traces.assigned_calls import (
+    calls_of_group,
+    drawn_models,
+    require_compliance,
+    require_exposed_models,
+    since_start,
+)
 from deconfound.traces.call_filter import Condition, require_known_names
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposure_propensities import probability_from, require_propensity
 from deconfound.traces.exposures import ExposureTable, join_exposures, models_by_variant
-from deconfound.traces.router_weights import RouterConfig, RouterDraw, find_draw
+from deconfound.traces.router_weights import RouterConfig, RouterDraw, asked_for, find_draw
 
 NOT_RANDOMIZED_FLAGS = ("fallback", "cached")
 """A fallback replaces the model that was drawn, and a cached answer was drawn for somebody else."""
 
 OTHER_MODEL = "another model answered than the drawn one"
 NOT_DRAWN = "a model without declared propensity"
+RETRIES, RETRIED = "attempted_retries", "retried, so that another model may have been drawn first"
 SWITCHED = "of a user with two variants"
 
 
@@ -75,7 +82,7 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     """Apply the rule to the units of a study."""
     require_known_names(rule.where, calls)
     assigned = _assignment(calls, rule)
-    where = np.array([all(each.holds(call) for each in rule.where) for call in calls], dtype=bool)
+    where = np.array([_was_chosen(call, rule.where) for call in calls], dtype=bool)
     randomized, propensity = assigned.randomized & where, assigned.propensity
     shares, draw = rule.propensity, None
     if rule.assignment is not None:
@@ -93,7 +100,16 @@ def find_experiment(calls: Sequence[CallSummary], rule: ExperimentRule) -> Exper
     counts = Counter(reason for reason, out in zip(reasons, excluded, strict=True) if out)
     if assigned.propensity_name and not shares:
         require_propensity(propensity, randomized & ~excluded, assigned.places, assigned.propensity_name)
+    if rule.exposures is not None:
+        require_exposed_models(calls, assigned.drawn, randomized & (np.array(reasons) == OTHER_MODEL), randomized)
     return ExperimentRows(randomized & ~excluded, propensity, excluded, dict(counts), assigned.switched_units, draw)
+
+
+def _was_chosen(call: CallSummary, where: Sequence[Condition]) -> bool:
+    """Whether a call fulfills all conditions, a fallback also as a call of the group where it began."""
+    if all(each.holds(call) for each in where):
+        return True
+    return "fallback" in call.flags and all(each.holds(replace(call, group=asked_for(call))) for each in where)
 
 
 def _assignment(calls: Sequence[CallSummary], rule: ExperimentRule) -> _Assignment:
@@ -155,7 +171,8 @@ def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
     """Calls of the one group in which several models answered; with several such groups the user is asked."""
     models: dict[str, set[str]] = {}
     for call in calls:
-        models.setdefault(call.group, set()).add(call.model)
+        if "fallback" not in call.flags:
+            models.setdefault(call.group, set()).add(call.model)
     groups = sorted(name for name, answered in models.items() if name and len(answered) > 1)
     if len(groups) != 1:
         found = f"there are several: {join_names(groups)}" if groups else "there is none"
@@ -163,7 +180,7 @@ def _drawn_by_router(calls: Sequence[CallSummary]) -> NDArray[np.bool_]:
             f"--propensity: the randomized calls are those of a router's group with several models, and {found}. "
             "Name them with --experiment-where, such as --experiment-where group=chat."
         )
-    return np.array([call.group == groups[0] for call in calls], dtype=bool)
+    return np.array([groups[0] in (call.group, asked_for(call)) for call in calls], dtype=bool)
 
 
 def _why_excluded(call: CallSummary, assigned: _Assignment, row: int, shares: Mapping[str, float]) -> str:
@@ -174,4 +191,6 @@ def _why_excluded(call: CallSummary, assigned: _Assignment, row: int, shares: Ma
         return flagged
     if assigned.drawn and assigned.drawn[row] not in ("", call.model):
         return OTHER_MODEL
+    if RETRIES in dict(call.attributes) and not (assigned.drawn and assigned.drawn[row]):
+        return RETRIED
     return NOT_DRAWN if shares and call.model not in shares else ""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
+from deconfound.data.name_variants import NameVariants
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.formatting import join_names, pluralize, quote, shell_argument
 from deconfound.loading.column_mapping import normalize_name
@@ -21,6 +23,8 @@ from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.traces.call_table import CallSummary
 from deconfound.traces.exposure_propensities import propensities_in, weights_in
 from deconfound.traces.table_times import required_times
+
+UnitLevel = Literal["user", "conversation"]
 
 UNIT_NAMES = (
     "user_id",
@@ -33,6 +37,8 @@ UNIT_NAMES = (
     "session_id",
     "anonymous_id",
 )
+LEVELS: dict[str, UnitLevel] = {"user_id": "user", "user": "user", "session_id": "conversation"}
+"""What units are, by the name of their column; other names do not say it."""
 VARIANT_NAMES = (
     "variation_id",
     "variation",
@@ -68,6 +74,7 @@ class ExposureTable:
     exposures: tuple[Exposure, ...]
     per_decision: bool = False  # a bandit's records: a unit may get another variant at another time
     propensity_name: str = ""  # of the column with probabilities; empty if there is none
+    level: UnitLevel | None = None  # what units are; None if the name of their column does not say it
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -94,7 +101,13 @@ def read_exposures(source: TableLike, experiment: str | None = None) -> Exposure
     exposures = tuple(
         Exposure(units[i], variants[i], times[i], propensities.get(i), raw.row_numbers.locate(name, i)) for i in rows
     )
-    return ExposureTable(name, exposures, per_decision=recorded is not None, propensity_name=recorded or weights or "")
+    return ExposureTable(
+        name,
+        exposures,
+        per_decision=recorded is not None,
+        propensity_name=recorded or weights or "",
+        level=LEVELS.get(normalize_name(unit)),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,20 +120,38 @@ class ExposureJoin:
 
 
 def join_exposures(calls: Sequence[CallSummary], table: ExposureTable) -> ExposureJoin:
-    """Match by user, or else by conversation; a table that applies to no call at all raises."""
+    """Match each call by its unit; a table that applies to no call at all raises."""
     by_unit: dict[str, list[Exposure]] = {}
     for each in table.exposures:
         by_unit.setdefault(each.unit, []).append(each)
     switched = {unit for unit, seen in by_unit.items() if _is_ambiguous(seen, per_decision=table.per_decision)}
     for seen in by_unit.values():
         seen.sort(key=lambda each: each.time)
-    units = [next((name for name in (call.user, call.conversation) if name in by_unit), "") for call in calls]
+    level = table.level or _level_of(by_unit.keys(), calls, table.source)
+    units = [unit if (unit := _unit_of(call, level)) in by_unit else "" for call in calls]
     applies = [_before(by_unit[unit], call.time) if unit else None for unit, call in zip(units, calls, strict=True)]
     is_switched = [unit in switched and each is not None for unit, each in zip(units, applies, strict=True)]
     exposure = [None if out else each for out, each in zip(is_switched, applies, strict=True)]
     if calls and not any(exposure):
         raise _nothing_joined(calls, units, table, is_switched)
     return ExposureJoin(exposure, is_switched, len(switched))
+
+
+def _unit_of(call: CallSummary, level: UnitLevel) -> str:
+    """What a call was drawn for; a call without a user was drawn for its conversation."""
+    return call.conversation if level == "conversation" else call.user or call.conversation
+
+
+def _level_of(units: Collection[str], calls: Sequence[CallSummary], source: str) -> UnitLevel:
+    """What units are by the calls of users that have their ids; both is an error."""
+    of_users = [call for call in calls if call.user and call.user != call.conversation]
+    matched = [call for call in of_users if call.conversation in units]
+    if not matched:
+        return "user"
+    if not any(call.user in units for call in of_users):
+        return "conversation"
+    what = f"units such as {quote(matched[0].conversation)} are ids of conversations, and others are ids of users"
+    raise DataError([Problem(source, what, "Name the column of units user_id or session_id.")])
 
 
 def _nothing_joined(
@@ -131,7 +162,9 @@ def _nothing_joined(
     times = [time for time in matched if time is not None]
     early = len(times) - sum(switched)
     causes = []
-    if len(matched) < len(calls):
+    if any_in_other_case({each.unit for each in table.exposures}, calls):
+        causes.append("units in the table differ from users only in case")
+    elif len(matched) < len(calls):
         causes.append(f"{pluralize(len(calls) - len(matched), 'call')} are of no user or conversation in the table")
     if early and table.exposures:
         first, last = min(each.time for each in table.exposures), max(times)
@@ -147,6 +180,13 @@ def _nothing_joined(
     return DataError([Problem(table.source, f"no call belongs to the experiment: {'; '.join(causes)}", fix)])
 
 
+def any_in_other_case(units: Collection[str], calls: Sequence[CallSummary]) -> bool:
+    """Whether a unit is no user or conversation, and is one in capital or small letters."""
+    names = {name for call in calls for name in (call.user, call.conversation) if name}
+    folded = {name.casefold() for name in names}
+    return any(unit not in names and unit.casefold() in folded for unit in units)
+
+
 def _date(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
@@ -158,13 +198,26 @@ def models_by_variant(table: ExposureTable, models: Sequence[str], given: Mappin
     """The model of each variant: as given, or of the same name; in doubt the user is asked."""
     names = {variant: given.get(variant, variant) for variant in table.variants}
     unknown = [variant for variant, model in names.items() if model not in models]
+    missing = [variant for variant in unknown if variant in given]
+    if missing:
+        variant, model = missing[0], given[missing[0]]
+        raise UsageError(
+            f"--variant {shell_argument(f'{variant}={model}')}: {quote(model)} is no model of these calls"
+            f"{_meant(model, models)}. The models are {join_names(models)}."
+        )
     if unknown:
         option = f"--variant {shell_argument(f'{unknown[0]}=MODEL')}"
         raise UsageError(
             f"{table.source}: which model does the variant {quote(unknown[0])} stand for? Say it with {option}, for "
-            f"each of {join_names(unknown)}. The models are {join_names(models)}."
+            f"each of {join_names(unknown)}{_meant(unknown[0], models)}. The models are {join_names(models)}."
         )
     return names
+
+
+def _meant(name: str, models: Sequence[str]) -> str:
+    """A model that is written a little differently, for the middle of a sentence; empty if there is none."""
+    variant = NameVariants(models).find(name)
+    return "" if variant is None else f" ({quote(name)} {variant.description})"
 
 
 def _is_ambiguous(seen: Sequence[Exposure], *, per_decision: bool) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from deconfound.chat.message_content import MAX_DEPTH, canonical_json
-from deconfound.loading.convert import parse_datetime
+from deconfound.loading.times import parse_datetime
 
 UNITS_OF_TIME = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 """From which number a time is in nanoseconds, microseconds and milliseconds; 1e11 seconds are the year 5138."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from deconfound.errors import DataError, UsageError
-from deconfound.escaping import readable_path
 from deconfound.traces.call_table import CallSummary, distinct
-from deconfound.traces.feedback_table import FeedbackKey, read_feedback
+from deconfound.traces.feedback_key import FeedbackKey
+from deconfound.traces.reader import Remarks
 from deconfound.traces.router_weights import RouterConfig, RouterDraw, draws_among
+from deconfound.traces.score_join import asks_for_outcome, join_scores
+from deconfound.traces.side_tables import ExposureMatch, find_side_tables
 from deconfound.traces.study_tables import REPLAY_READERS
-from deconfound.traces.trace_import import Traces
+from deconfound.traces.trace_import import UNKNOWN_FORMAT, Traces
 from deconfound.traces.units import Unit, choose_units
 
 MAX_ATTRIBUTE_VALUES = 10  # an attribute with more does not mark an experiment
@@ -44,14 +44,18 @@ class Inventory:
     conversations: int
     flags: dict[str, int]
     scores: tuple[ScoreCount, ...]
+    asks_for_outcome: bool  # whether one of several scores, or one by an unknown author, must be chosen
     groups: dict[str, dict[str, int]]  # of routers that drew several models
     configs: dict[str, tuple[RouterDraw, ...]]  # what configurations of routers say about these calls
     recorded_propensities: dict[str, int]  # attributes that are called so, and how many units have them
     attributes: dict[str, tuple[str, ...]]  # with few values: they may mark an experiment
+    attribute_counts: dict[str, int]  # how many units have each attribute
     replayed_models: dict[str, int]
     replayed_contexts: int
     feedback: dict[str, FeedbackKey]  # tables among the files that judge these calls
-    remarks: dict[str, int]
+    exposures: dict[str, ExposureMatch]  # tables among the files that say who was assigned what
+    unusable_tables: dict[str, str]  # that look like one of these, and why they are not used
+    remarks: Remarks
 
     @property
     def has_human_scores(self) -> bool:
@@ -71,6 +75,10 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
     replayed = [call for call in calls if call.reader in REPLAY_READERS]
     units = choose_units(used, unit)
     chosen = [used[row] for row in units.rows]
+    side = find_side_tables(traces.others, calls)
+    feedback = next(iter(side.feedback.values()), None)  # the table that the next command names
+    scores = (*traces.table.scores, *(() if feedback is None else feedback.scores))
+    joined = join_scores(used, units.rows, scores, {}, units.lost.tolist())
     return Inventory(
         files={name: len(files) for name, files in traces.files.items()},
         calls=distinct(calls, "reader"),
@@ -82,24 +90,19 @@ def take_inventory(traces: Traces, unit: Unit = "turn", configs: Sequence[Router
         conversations=len(distinct(chosen, "conversation")),
         flags=dict(Counter(flag for call in calls for flag in call.flags).most_common()),
         scores=_score_counts(traces),
+        asks_for_outcome=asks_for_outcome(joined),
         groups=_router_groups(chosen),
         configs={config.source: tuple(draws_among(config, chosen)) for config in configs},
         recorded_propensities=_recorded_propensities(chosen),
         attributes=_marking_attributes(chosen),
+        attribute_counts=dict(Counter(name for call in chosen for name, _ in call.attributes).most_common()),
         replayed_models=distinct(replayed, "model"),
         replayed_contexts=len({call.context_id for call in replayed if call.context_id}),
-        feedback=_feedback_tables(traces),
-        remarks=traces.remarks.counts,
+        feedback={name: each.key for name, each in side.feedback.items()},
+        exposures=side.exposures,
+        unusable_tables=side.unusable,
+        remarks=traces.remarks.replaced(UNKNOWN_FORMAT, side.unknown),
     )
-
-
-def _feedback_tables(traces: Traces) -> dict[str, FeedbackKey]:
-    """Files in no trace format that have ids of these calls."""
-    found = {}
-    for path in traces.others:
-        with suppress(DataError, UsageError):
-            found[readable_path(path)] = read_feedback(path, traces.table.calls).key
-    return found
 
 
 def _requested_names(calls: Sequence[CallSummary]) -> dict[str, tuple[str, ...]]:

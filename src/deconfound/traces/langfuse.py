@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile
 from typing import Any, ClassVar
 
 from deconfound.chat.answers import answers_from
 from deconfound.chat.conversation import messages_from
-from deconfound.traces.call import Call, Score
+from deconfound.traces.call import Call, Score, Target
 from deconfound.traces.exchange import flags_from
 from deconfound.traces.field_values import (
     attributes_from,
@@ -21,6 +23,7 @@ from deconfound.traces.field_values import (
 from deconfound.traces.langfuse_records import (
     CALL_TYPES,
     INTERNAL_TYPES,
+    STEP_TYPES,
     camel,
     field_of,
     has,
@@ -29,6 +32,7 @@ from deconfound.traces.langfuse_records import (
 )
 from deconfound.traces.langfuse_scores import column_scores, score_from_record
 from deconfound.traces.reader import Record, Remarks, collect
+from deconfound.traces.text_store import TextStore
 
 INTERNAL_ENVIRONMENT = "langfuse-"  # reserved for calls of Langfuse itself, such as its judges
 API_METADATA_CHARACTERS = 200  # at which the API cuts values, unless it is asked for the whole
@@ -55,11 +59,12 @@ class Langfuse:
 
     def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
         """Calls of generations, then all scores; what is there twice is read once."""
-        export = _Export(remarks)
-        for record in records:
-            yield from collect(export.calls_in(record.value, record.origin), remarks, record.origin)
-        yield from export.waiting_calls()
-        yield from export.all_scores()
+        with TemporaryFile() as file:
+            export = _Export(remarks, TextStore(file))
+            for record in records:
+                yield from collect(export.calls_in(record.value, record.origin), remarks, record.origin)
+            yield from export.waiting_calls()
+            yield from export.all_scores()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,15 @@ class _Export:
     """One pass over all records of an export: what has been read, and what waits for its trace."""
 
     remarks: Remarks
-    observation_ids: set[str] = field(default_factory=set)
+    texts: TextStore  # of the calls that wait
+    observations: dict[str, float] = field(default_factory=dict)  # when each was updated
+    around: dict[str, str] = field(default_factory=dict)  # traces of spans that are no calls
+    steps: set[str] = field(default_factory=set)  # tools and retrievals
     traces: dict[str, _Trace] = field(default_factory=dict)
+    trace_versions: dict[str, float] = field(default_factory=dict)
     waiting: list[Call] = field(default_factory=list)
     scores: dict[str, tuple[float, Score]] = field(default_factory=dict)
-    columns: list[Score] = field(default_factory=list)
+    columns: dict[str, list[Score]] = field(default_factory=dict)  # by what they judge
 
     def calls_in(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
         """Calls that need nothing from other records; traces, scores and other calls are stored."""
@@ -107,7 +116,8 @@ class _Export:
 
     def waiting_calls(self) -> Iterator[Call]:
         """Calls that were waiting, with the user, the session and the tags of their traces."""
-        for call in self.waiting:
+        for number, waiting in enumerate(self.waiting):
+            call = self.texts.get(str(number), waiting)
             if call.trace_id not in self.traces:
                 self.remarks.add("calls have no record of their trace, so that user and session may lack", call.origin)
             trace = self.traces.get(call.trace_id, _Trace())
@@ -121,9 +131,16 @@ class _Export:
     def all_scores(self) -> Iterator[Score]:
         """The newest version of each score, and scores in columns that are in no record of their own."""
         given = [score for _, score in self.scores.values()]
-        yield from given
         known = {(score.target_id, score.name) for score in given}
-        yield from (score for score in self.columns if (score.target_id, score.name) not in known)
+        found = (score for scores in self.columns.values() for score in scores)
+        columns = [score for score in found if (score.target_id, score.name) not in known]
+        for score in (*given, *columns):
+            if score.target == "call" and score.target_id in self.steps:
+                self.remarks.add("scores judge a tool or a retrieval, not an answer", score.origin)
+            elif score.target == "call" and score.target_id in self.around:
+                yield replace(score, target="trace", target_id=self.around[score.target_id])
+            else:
+                yield score
 
     def _document(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
         trace = value["trace"] if isinstance(value.get("trace"), Mapping) else value
@@ -136,11 +153,21 @@ class _Export:
 
     def _add_trace(self, value: Mapping[str, Any], origin: str) -> None:
         trace_id = text_from(value.get("id"))
+        version = _version(value)
         if trace_id in self.traces:
             self.remarks.add("records are repeated", origin)
-            return
+            if version <= self.trace_versions[trace_id]:
+                return
+        self.trace_versions[trace_id] = version
         self.traces[trace_id] = _Trace.from_record(value)
-        self.columns += column_scores(value, "trace", origin)
+        self._add_columns(value, "trace", origin)
+
+    def _add_columns(self, value: Mapping[str, Any], target: Target, origin: str) -> None:
+        key = f"{target} {text_from(value.get('id'))}"
+        self.columns.pop(key, None)  # of an older version
+        found = list(column_scores(value, target, origin))
+        if found:
+            self.columns[key] = found
 
     def _add_score(self, value: Mapping[str, Any], origin: str) -> None:
         score = score_from_record(value, origin, self.remarks)
@@ -154,17 +181,24 @@ class _Export:
             self.scores[key] = version, score
 
     def _observation(self, value: Mapping[str, Any], origin: str) -> Iterator[Call]:
-        observation_id = text_from(value.get("id"))
-        if observation_id and observation_id in self.observation_ids:
+        observation_id, version = text_from(value.get("id")), _version(value)
+        is_newer = False
+        if observation_id and observation_id in self.observations:
             self.remarks.add("records are repeated", origin)
-            return
-        self.observation_ids.add(observation_id)
+            is_newer = version > self.observations[observation_id]
+            if not is_newer:
+                return
+        self.observations[observation_id] = version
         if camel("trace_id") in value:
-            self.columns += column_scores(value, "call", origin)
-        if text_from(value.get("type")) not in CALL_TYPES | INTERNAL_TYPES:
+            self._add_columns(value, "call", origin)
+        kind = text_from(value.get("type"))
+        if kind not in CALL_TYPES | INTERNAL_TYPES:
             self.remarks.add("observations are no calls of a model", origin)
+            self.around[observation_id] = text_field(value, "trace_id")
+            if kind in STEP_TYPES:
+                self.steps.add(observation_id)
             return
-        call = _call(value, origin)
+        call = replace(_call(value, origin), replaces=is_newer)
         if not call.model:
             self.remarks.add("calls have no name of a model", origin)
             return
@@ -172,7 +206,7 @@ class _Export:
         if has(value, "session_id") and has(value, "user_id"):
             yield call
         else:
-            self.waiting.append(call)
+            self.waiting.append(self.texts.put(str(len(self.waiting)), call))
 
     def _remark_on_metadata(self, value: Mapping[str, Any], origin: str) -> None:
         texts = mapping_from(value.get("metadata")).values() if "traceId" in value else ()
@@ -181,6 +215,12 @@ class _Export:
                 "calls have metadata of exactly 200 characters, where the API cuts unless expandMetadata names the key"
             )
             self.remarks.add(what, origin)
+
+
+def _version(value: Mapping[str, Any]) -> float:
+    """When a record was last updated; minus infinity where it does not say."""
+    updated = seconds_from(field_of(value, "updated_at"))
+    return -math.inf if updated is None else updated
 
 
 def _call(value: Mapping[str, Any], origin: str) -> Call:

@@ -12,7 +12,8 @@ Kind = Literal["observation", "trace", "score", "document", "manifest"]
 
 CALL_TYPES = {"GENERATION"}
 INTERNAL_TYPES = {"EMBEDDING", "EVALUATOR", "GUARDRAIL"}
-OTHER_TYPES = {"SPAN", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER"}
+STEP_TYPES = {"TOOL", "RETRIEVER"}
+OTHER_TYPES = {"SPAN", "EVENT", "AGENT", "CHAIN"} | STEP_TYPES
 SOURCES = {"API", "ANNOTATION", "EVAL"}
 TRACE_KEYS = {"input", "tags", "bookmarked", "public", "release"}
 

@@ -69,8 +69,14 @@ def _value(record: Mapping[str, Any], kind: str) -> float | bool | str | None:
 
 
 def column_scores(row: Mapping[str, Any], target: Target, origin: str) -> Iterator[Score]:
-    """Scores in the columns of a row that the user interface exported; nothing says who gave them."""
+    """Scores in the columns of a row that the user interface exported; nothing says who gave them, or which is newer.
+
+    Several values of one score count as those of several authors, so that they are averaged.
+    """
     row_id = text_from(row.get("id"))
     for name, cell in row.items():
         values = map(score_from, list_from(cell) if name and row_id and name not in LIST_FIELDS else ())
-        yield from (Score(origin, name, value, "unknown", target, row_id) for value in values if value is not None)
+        found = [value for value in values if value is not None]
+        for number, value in enumerate(found, start=1):
+            author_id = f"value {number}" if len(found) > 1 else ""
+            yield Score(origin, name, value, "unknown", target, row_id, author_id)

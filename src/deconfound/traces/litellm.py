@@ -26,6 +26,7 @@ from deconfound.traces.field_values import (
     tags_from,
     text_from,
 )
+from deconfound.traces.litellm_repeats import CallsSeen
 from deconfound.traces.reader import Record, Remarks, collect
 
 REQUIRED = {"call_type", "model", "startTime"}
@@ -72,8 +73,11 @@ class LiteLlm:
         return keys >= REQUIRED and not keys.isdisjoint(OWN_KEYS)
 
     def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
-        """One call per record; rows of feedback are scores. A record that is there twice is read once."""
-        seen: set[int] = set()
+        """One call per record; rows of feedback are scores. A call that is there twice is read once.
+
+        The payload of a callback and the row of the spend logs are two records of one call.
+        """
+        seen = CallsSeen()
         for record in records:
             value = _unwrapped(record.value)
             if "call_type" in value:
@@ -87,18 +91,23 @@ def _unwrapped(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return mapping_from(inner) if inner is not None else value
 
 
-def _calls(value: Mapping[str, Any], origin: str, seen: set[int], remarks: Remarks) -> Iterator[Call]:
+def _calls(value: Mapping[str, Any], origin: str, seen: CallsSeen, remarks: Remarks) -> Iterator[Call]:
     payload = _Payload.from_record(value)
-    key = hash((payload.response_id, text_from(value.get("startTime")), payload.model))
-    if payload.response_id and key in seen:
-        remarks.add("records are repeated", origin)
-    elif not payload.model:
+    if not payload.model:
         remarks.add("calls have no name of a model", origin)
-    else:
-        call = _call(payload, origin)
-        _remark_on(call, remarks)
-        yield call
-    seen.add(key)
+        return
+    call = _call(payload, origin)
+    moment = text_from(value.get("startTime")) if call.time is None else call.time
+    has_content = "no content" not in call.flags
+    if seen.add(payload.response_id, payload.model, moment, _litellm_call_id(payload), has_content=has_content):
+        remarks.add("records are repeated", origin)
+        return
+    _remark_on(call, remarks)
+    yield call
+
+
+def _litellm_call_id(payload: _Payload) -> str:
+    return first_text(payload.value.get("litellm_call_id"), payload.metadata.get("litellm_call_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +154,9 @@ def _call(payload: _Payload, origin: str) -> Call:
     session = first_text(value.get("session_id"), metadata.get("session_id"))
     trace = first_text(value.get("trace_id"), session)
     users = (value.get("end_user"), metadata.get("user_api_key_end_user_id"), payload.parameters.get("user"))
-    call_ids = (value.get("litellm_call_id"), metadata.get("litellm_call_id"), payload.response_id)
     return Call(
         origin=origin,
-        call_id=first_text(*call_ids),
+        call_id=_litellm_call_id(payload) or first_text(value.get("id"), payload.response_id),
         model=payload.model,
         messages=messages,
         outputs=tuple(answer.text for answer in answers),
@@ -198,10 +206,15 @@ def _stated_flags(payload: _Payload, messages: tuple[Message, ...], answers: tup
     return {
         "error": payload.failed,
         "cached": cache_hit is True or text_from(cache_hit).lower() == "true",
-        "fallback": payload.attempts("fallbacks") > 0,
+        "fallback": payload.attempts("fallbacks") > 0 or _left_its_group(payload),
         "internal": _is_internal(payload),
         "no content": any(text == REDACTED or CUT in text for text in texts),
     }
+
+
+def _left_its_group(payload: _Payload) -> bool:
+    original = text_from(payload.metadata.get("original_model_group"))
+    return bool(original) and original != first_text(payload.value.get("model_group"), original)
 
 
 def _is_internal(payload: _Payload) -> bool:

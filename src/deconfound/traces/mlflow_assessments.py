@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deconfound.traces.call import Author, Score, Target
@@ -37,10 +37,9 @@ def assessments_in(
             continue
         for name, score in _values(one):
             target, target_id = _target(one, trace_id, calls)
-            yield Assessment(
-                text_from(one.get("assessment_id")),
-                Score(origin, name, score, _author(one), target, target_id, _author_id(one), _time(one)),
-            )
+            judged = Score(origin, name, score, _author(one), target, target_id, _author_id(one), _time(one))
+            judged = replace(judged, trace_id=trace_id if target == "call" else "")
+            yield Assessment(text_from(one.get("assessment_id")), judged)
 
 
 def _reason_to_skip(one: Mapping[str, Any], replaced: Collection[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile
 from typing import Any, ClassVar
 
 from deconfound.chat.answers import Answer
@@ -16,15 +17,18 @@ from deconfound.traces.otlp_genai import DETAILS_EVENT
 from deconfound.traces.otlp_genai_events import MessageEvent, exchange_from_events, message_event
 from deconfound.traces.otlp_scores import Judgement, judgement_from_event, judgements_from_span, judges_nothing
 from deconfound.traces.reader import Record, Remarks, skip_if_too_deep
+from deconfound.traces.text_store import TextStore
 
 
 @dataclass(slots=True)
 class _Gathered:
     """All that is needed until the last record: a span and its events may be in different files, in any order.
 
-    Spans are named by their trace and their own id. ``details`` are calls that one event describes completely.
+    Spans are named by their trace and their own id. ``details`` are calls that one event describes completely. The
+    texts of all of them are in ``texts``.
     """
 
+    texts: TextStore
     calls: dict[str, Call] = field(default_factory=dict)
     details: dict[str, Call] = field(default_factory=dict)
     messages: dict[str, list[MessageEvent]] = field(default_factory=dict)
@@ -53,15 +57,16 @@ class Otlp:
 
     def read(self, records: Iterable[Record], remarks: Remarks) -> Iterator[Call | Score]:
         """Calls and scores of all records, after the last one."""
-        gathered = _Gathered()
-        for record in records:
-            if not is_otlp(record.value):
-                remarks.add("records are not OTLP JSON", record.origin)
-                continue
-            with skip_if_too_deep(remarks, record.origin):
-                _gather(gathered, record, remarks)
-        yield from _calls(gathered, remarks)
-        yield from _scores(gathered, remarks)
+        with TemporaryFile() as file:
+            gathered = _Gathered(TextStore(file))
+            for record in records:
+                if not is_otlp(record.value):
+                    remarks.add("records are not OTLP JSON", record.origin)
+                    continue
+                with skip_if_too_deep(remarks, record.origin):
+                    _gather(gathered, record, remarks)
+            yield from _calls(gathered, remarks)
+            yield from _scores(gathered, remarks)
 
 
 def _gather(gathered: _Gathered, record: Record, remarks: Remarks) -> None:
@@ -100,7 +105,7 @@ def _add_call(gathered: _Gathered, key: str, found: tuple[Call, bool], remarks: 
     if damaged:
         remarks.add("spans have messages that are not valid JSON, perhaps cut at a limit of length", call.origin)
     if before is None or ("no content" in before.flags and "no content" not in call.flags):
-        gathered.calls[key] = call
+        gathered.calls[key] = gathered.texts.put(key, call)
 
 
 def _gather_event(gathered: _Gathered, event: Event, origin: str) -> None:
@@ -113,8 +118,9 @@ def _gather_event(gathered: _Gathered, event: Event, origin: str) -> None:
         return  # the span has the messages
     if event.name == DETAILS_EVENT:
         span = Span(event.trace_id, event.span_id, "", event.time, error=False, attributes=event.attributes)
-        if event.span_id and role_of(event.attributes) == "call":
-            gathered.details.setdefault(key, call_from(span, stated_for_trace(event.attributes), origin)[0])
+        if event.span_id and role_of(event.attributes) == "call" and key not in gathered.details:
+            call, _ = call_from(span, stated_for_trace(event.attributes), origin)
+            gathered.details[key] = gathered.texts.put(_details_key(key), call)
         return
     message = message_event(event)
     if message is not None:
@@ -133,7 +139,9 @@ def _add_facts(gathered: _Gathered, trace_id: str, facts: TraceFacts) -> None:
 def _calls(gathered: _Gathered, remarks: Remarks) -> Iterator[Call]:
     """The calls with the messages of their events and the facts of their traces; the same call once."""
     for key, found in gathered.details.items():
-        gathered.calls.setdefault(key, found)
+        if key not in gathered.calls:
+            call = gathered.texts.get(_details_key(key), found)
+            gathered.calls[key] = gathered.texts.put(key, call)
     evaluators = Surroundings(gathered.parents, {key for key, role in gathered.roles.items() if role == "evaluator"})
     for key, call in gathered.calls.items():
         gathered.calls[key] = _completed(gathered, key, call, for_evaluator=bool(evaluators.nearest(key)))
@@ -142,18 +150,14 @@ def _calls(gathered: _Gathered, remarks: Remarks) -> Iterator[Call]:
         del gathered.calls[key]
     for key in gathered.messages.keys() - gathered.calls.keys() - repeated:
         remarks.add("events with messages belong to spans that are not in the files", f"span {key.rpartition('/')[2]}")
-    yield from gathered.calls.values()
+    for key, call in gathered.calls.items():
+        yield gathered.texts.get(key, call)
 
 
 def _completed(gathered: _Gathered, key: str, call: Call, *, for_evaluator: bool) -> Call:
     """A call with all that is known about it; ``for_evaluator`` is whether an evaluator made it."""
-    details = gathered.details.get(key)
-    if "no content" in call.flags and details is not None:
-        answers = tuple(map(Answer, details.outputs))
-        call = with_content(call, Exchange(messages=details.messages, answers=answers))
-        call = replace(call, flags=call.flags | (details.flags - {"no content"}))
-    if "no content" in call.flags and key in gathered.messages:
-        call = with_content(call, exchange_from_events(gathered.messages[key]))
+    if "no content" in call.flags and (key in gathered.details or key in gathered.messages):
+        call = gathered.texts.put(key, _with_events(gathered, key, gathered.texts.get(key, call)))
     if for_evaluator:
         call = replace(call, flags=call.flags | {"internal"})
     facts = gathered.traces.get(call.trace_id, NO_FACTS)
@@ -167,6 +171,18 @@ def _completed(gathered: _Gathered, key: str, call: Call, *, for_evaluator: bool
     )
 
 
+def _with_events(gathered: _Gathered, key: str, call: Call) -> Call:
+    """A call with the content that events have of it."""
+    if key in gathered.details:
+        details = gathered.texts.get(_details_key(key), gathered.details[key])
+        answers = tuple(map(Answer, details.outputs))
+        call = with_content(call, Exchange(messages=details.messages, answers=answers))
+        call = replace(call, flags=call.flags | (details.flags - {"no content"}))
+    if "no content" in call.flags and key in gathered.messages:
+        call = with_content(call, exchange_from_events(gathered.messages[key]))
+    return call
+
+
 def _scores(gathered: _Gathered, remarks: Remarks) -> Iterator[Score]:
     traces = {call.trace_id for call in gathered.calls.values()}
     for one, origin in gathered.judgements.items():
@@ -175,7 +191,8 @@ def _scores(gathered: _Gathered, remarks: Remarks) -> Iterator[Score]:
             continue
         target, target_id = _target(gathered, traces, one)
         if target_id:
-            yield Score(origin, one.name, one.value, one.author, target, target_id, one.author_id, one.time)
+            found = Score(origin, one.name, one.value, one.author, target, target_id, one.author_id, one.time)
+            yield replace(found, trace_id=one.trace_id) if target == "call" else found
         else:
             remarks.add("scores do not say what they judge", origin)
 
@@ -196,3 +213,7 @@ def _target(gathered: _Gathered, traces: set[str], one: Judgement) -> tuple[Targ
 
 def _key(trace_id: str, span_id: str) -> str:
     return f"{trace_id}/{span_id}"
+
+
+def _details_key(key: str) -> str:
+    return f"{key} details"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,12 @@ class Remarks:
         """Count one more case; ``what`` completes "12 " as in "12 spans are not calls of a model"."""
         self.counts[what] = self.counts.get(what, 0) + 1
         self.first.setdefault(what, origin)
+
+    def replaced(self, what: str, origins: Sequence[str]) -> Remarks:
+        """The same remarks, but one of them only for these places."""
+        counts = {each: count for each, count in self.counts.items() if each != what}
+        counts |= {what: len(origins)} if origins else {}
+        return Remarks(counts, {**self.first, what: origins[0] if origins else ""})
 
 
 @contextmanager

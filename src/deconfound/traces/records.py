@@ -60,7 +60,10 @@ def _value_records(file: TraceFile, remarks: Remarks, follow: Follow) -> Iterato
         values = parse_values(data.removeprefix(codecs.BOM_UTF8).decode())
     except UnicodeDecodeError:
         values = iter([Parsed({}, NOT_UTF8)])
-    first = next(values)
+    first = next(values, None)
+    if first is None:
+        remarks.add("files are empty", file.source)
+        return
     if not first.fault:
         places = ((f" object {at}", one) for at, one in enumerate(chain([first], values), start=1))
         yield from _records_from(file, places, remarks)

@@ -75,6 +75,8 @@ def _parse(path: Path, source: str) -> Any:  # noqa: ANN401  (whatever the file 
 
 
 def _text(path: Path, source: str) -> str:
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would keep us waiting
+        raise file_error(source, "this is a pipe or a device, not a file", EXPECTED)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names, quote
 from deconfound.loading.outcome_words import OutcomeScale, is_graded, is_plain
+from deconfound.loading.unrated_words import missing_words_hint
 from deconfound.traces.call import Score
 
 WORD, GRADE, NUMBER, END, UNKNOWN = "word", "grade", "number", "end of the scale", "unknown"
@@ -59,7 +60,8 @@ class ValueKinds:
         if unknown is None:
             return None
         what = f"the score {quote(unknown.name)} is {quote(unknown.value)}, which means no number"
-        return Problem(unknown.origin, what, "Say what it means: --outcome-values WORD=X,...")
+        fix = "Say what every word means: --outcome-values WORD=NUMBER,... or WORD=missing."
+        return Problem(unknown.origin, what, missing_words_hint([unknown.value]) + fix)
 
 
 def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
@@ -68,18 +70,26 @@ def is_missing(value: float | bool | str, scale: OutcomeScale) -> bool:
 
 
 def last_of(judged: Sequence[Judged]) -> float:
-    """The last score that an author gave; without times, the last one that was read."""
+    """The last score that an author gave; without times, or at one time, the last one that was read."""
     return max(judged, key=lambda one: (-math.inf if one.score.time is None else one.score.time, one.number)).value
 
 
 def doubt_about_last(judged: Sequence[Judged]) -> Problem | None:
-    """The problem of different scores by one author of which some have a time and others have none."""
+    """The problem of different scores by one author of which some lack a time that others, or their source, have."""
     untimed = [one.score for one in judged if one.score.time is None]
-    if not untimed or len(untimed) == len(judged) or len({one.value for one in judged}) == 1:
+    timed = [one.score for one in judged if one.score.time is not None]
+    is_gap = bool(timed) or any(score.is_dated for score in untimed)
+    if not untimed or not is_gap or len({one.value for one in judged}) == 1:
         return None
-    other = next(one.score for one in judged if one.score.time is not None)
+    other = (timed or untimed[1:])[0]
     what = f"the score has no time that can be read, so it is unknown whether it or that in {other.origin} is the last"
     return Problem(untimed[0].origin, what, UNKNOWN_TIME)
+
+
+def decided_by_order(judged: Sequence[Judged]) -> bool:
+    """Whether no time says which of an author's different scores is the last one."""
+    times = [-math.inf if one.score.time is None else one.score.time for one in judged]
+    return len({one.value for one, time in zip(judged, times, strict=True) if time == max(times)}) > 1
 
 
 def require_words(scores: Iterable[Score], scale: OutcomeScale) -> None:

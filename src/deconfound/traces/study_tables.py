@@ -14,13 +14,14 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.traces.assigned_calls import unit_column
 from deconfound.traces.call_table import CallSummary, CallTable
 from deconfound.traces.experiment_rows import ExperimentRows, ExperimentRule, find_experiment
-from deconfound.traces.score_join import JoinedScores, choose_outcome, join_scores
+from deconfound.traces.score_join import JoinedScores, choose_outcomes, join_scores
 from deconfound.traces.units import UNUSABLE, Unit, Units, choose_units
 
 REPLAY_READERS = ("batch files", "promptfoo", "Inspect", "lm-evaluation-harness")
 """Readers whose calls are answers of several models to the same questions, not use by people."""
 
 NO_RULE = ExperimentRule()
+OUTCOME = "outcome"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class ConvertOptions:
     """What the user decides about a conversion; the defaults are those of the command."""
 
     unit: Unit = "turn"
-    outcome: str | None = None
+    outcomes: tuple[str, ...] = ()
     outcome_values: Mapping[str, float | None] | None = None
     rule: ExperimentRule = NO_RULE
 
@@ -40,7 +41,7 @@ class StudyTables:
     log: pa.Table | None
     experiment: pa.Table | None
     replay: pa.Table | None
-    outcome: str | None
+    outcomes: dict[str, str]  # the column of each score that is an outcome
     units: Units
     joined: JoinedScores
     experiment_rows: ExperimentRows
@@ -53,11 +54,11 @@ def make_tables(table: CallTable, options: ConvertOptions) -> StudyTables:
     replayed = np.setdiff1d(np.arange(len(table)), used)
     calls = [table.calls[row] for row in used]
     units = choose_units(calls, options.unit)
-    joined = join_scores(calls, units.rows, table.scores, options.outcome_values or {})
-    outcome = choose_outcome(joined, options.outcome)
+    joined = join_scores(calls, units.rows, table.scores, options.outcome_values or {}, units.lost.tolist())
+    outcomes = _outcome_columns(choose_outcomes(joined, options.outcomes))
     chosen = [calls[row] for row in units.rows]
     experiment = find_experiment(chosen, options.rule)
-    columns = _columns(table, used[units.rows], chosen, joined, outcome, experiment)
+    columns = _columns(table, used[units.rows], chosen, joined, outcomes, experiment)
     in_log = ~(experiment.randomized | experiment.excluded)
     labels = tuple(name for name in columns.column_names if name.startswith("label_"))
     replay, left_out = _replay(table, replayed)
@@ -65,7 +66,7 @@ def make_tables(table: CallTable, options: ConvertOptions) -> StudyTables:
         _filtered(columns, in_log, drop=("propensity",)),
         _filtered(_with_units(columns, chosen, options.rule), experiment.randomized, drop=labels),
         replay,
-        outcome,
+        outcomes,
         units,
         joined,
         experiment,
@@ -78,7 +79,7 @@ def _columns(
     rows: IntArray,
     calls: Sequence[CallSummary],
     joined: JoinedScores,
-    outcome: str | None,
+    outcomes: Mapping[str, str],
     experiment: ExperimentRows,
 ) -> pa.Table:
     """One row per unit; a column without any value is left out."""
@@ -89,19 +90,26 @@ def _columns(
         "context": texts["context"].cast(pa.string()),
         "model": pa.array([call.model for call in calls], pa.string()),
         "output": pa.array(outputs, pa.string()),
-        "outcome": pa.array(_nullable(joined.values[outcome]) if outcome else [None] * len(calls), pa.float64()),
+        **{column: pa.array(_nullable(joined.values[name]), pa.float64()) for name, column in outcomes.items()},
         "cluster": pa.array([name or f"call {i}" for i, name in enumerate(clusters)], pa.string()),
         "time": pa.array([call.time for call in calls], pa.float64()),
         "propensity": pa.array(_nullable(experiment.propensity), pa.float64()),
         "call_id": pa.array([call.call_id for call in calls], pa.string()),
         "origin": pa.array([call.origin for call in calls], pa.string()),
     }
+    if not outcomes:
+        columns[OUTCOME] = pa.nulls(len(calls), pa.float64())
     if not any(clusters):
         del columns["cluster"]
     for name, values in joined.values.items():
-        if name != outcome and name not in joined.faults:
+        if name not in outcomes and name not in joined.faults:
             columns[f"label_{name}"] = pa.array(_nullable(values), pa.float64())
     return pa.table(columns)
+
+
+def _outcome_columns(names: Sequence[str]) -> dict[str, str]:
+    """The only outcome is the column outcome; several have their names in those of their columns."""
+    return {name: OUTCOME if len(names) == 1 else f"{OUTCOME}_{name}" for name in names}
 
 
 def _with_units(columns: pa.Table, calls: Sequence[CallSummary], rule: ExperimentRule) -> pa.Table:

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from deconfound.data import Mask
 from deconfound.errors import DataError
-from deconfound.loading.convert import parse_datetime
 from deconfound.loading.raw import Column, python_value
+from deconfound.loading.times import parse_datetime, parse_datetimes
 from deconfound.traces.field_values import seconds_from, text_from
 
 DIGITS = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}
@@ -38,13 +38,13 @@ def time_from(value: object) -> float | None:
 
 def times_in(column: Column) -> list[float | None]:
     """The time of each row; None where there is none or it cannot be read."""
-    return [time_from(value) for value in _cells(column)]
+    return _times(_cells(column))
 
 
 def required_times(column: Column) -> list[float]:
     """The time of each row; a row without one, or with one that may mean anything, raises."""
     cells = _cells(column)
-    times = [time_from(cell) for cell in cells]
+    times = _times(cells)
     _refuse(column, [cell is None or not str(cell).strip() for cell in cells], "has no value")
     _refuse(column, [moment is None for moment in times], "is not a time")
     _refuse(column, [moment is not None and moment < FIRST for moment in times], "is before the year 2000")
@@ -52,6 +52,17 @@ def required_times(column: Column) -> list[float]:
     if True in zoned:
         _refuse(column, [zone is False for zone in zoned], "has no time zone, unlike other rows")
     return [moment for moment in times if moment is not None]
+
+
+def _times(cells: Sequence[object]) -> list[float | None]:
+    """Each cell by itself; dates as spreadsheets write them, by the column."""
+    times = [time_from(cell) for cell in cells]
+    texts = [cell.strip() if isinstance(cell, str) else "" for cell in cells]
+    dates = parse_datetimes(texts) if None in times else [None] * len(cells)
+    return [
+        date.replace(tzinfo=date.tzinfo or UTC).timestamp() if moment is None and date is not None else moment
+        for moment, date in zip(times, dates, strict=True)
+    ]
 
 
 def _cells(column: Column) -> list[object]:

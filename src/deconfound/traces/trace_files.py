@@ -16,6 +16,7 @@ from deconfound.errors import DataError
 from deconfound.escaping import readable_path
 from deconfound.formatting import join_names, quote
 from deconfound.loading.files import CODECS, RENAME_OR_EXPORT, file_error, resolve_file
+from deconfound.loading.folder_walk import files_in, matches_of
 from deconfound.loading.input_limit import require_size
 from deconfound.traces.reader import Remarks
 
@@ -190,8 +191,7 @@ def _files_among(paths: Iterable[Path], given: str, remarks: Remarks) -> list[Tr
 
 
 def _matches(pattern: str, remarks: Remarks) -> Iterator[Path]:
-    for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207  (Path.glob takes no absolute pattern)
-        path = Path(match)
+    for path in matches_of(pattern):
         if path.is_dir():
             yield from _walk(path, remarks)
         elif path.is_file():
@@ -199,15 +199,16 @@ def _matches(pattern: str, remarks: Remarks) -> Iterator[Path]:
 
 
 def _walk(folder: Path, remarks: Remarks) -> Iterator[Path]:
-    for entry in sorted(folder.iterdir()):
-        if entry.name.startswith("."):
+    def accept(entry: Path) -> bool:
+        is_hidden = entry.name.startswith(".")
+        if is_hidden:
             remarks.add("files or folders are hidden", readable_path(entry))
-        elif entry.is_dir() and entry.is_symlink():
+        elif entry.is_symlink() and entry.is_dir():
             remarks.add("links to folders are not followed", readable_path(entry))
-        elif entry.is_dir():
-            yield from _walk(entry, remarks)
-        elif entry.is_file():
-            yield entry
+            return False
+        return not is_hidden
+
+    return files_in(folder, accept)
 
 
 def _format_of(path: Path) -> tuple[str | None, TraceFormat | None]:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
+from deconfound.chat.trailing_answer import ends_with_answer, without_answer
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import join_names
 from deconfound.traces.call import Call, Score
@@ -15,6 +16,7 @@ from deconfound.traces.call_table import CallTable, collect_calls
 from deconfound.traces.read_meter import ReadMeter, Report, no_report
 from deconfound.traces.reader import Reader, Record, Remarks
 from deconfound.traces.records import records_of
+from deconfound.traces.score_authors import with_likely_author
 from deconfound.traces.trace_files import TraceFile, files_of
 from deconfound.traces.trace_readers import READERS, recognize
 
@@ -74,8 +76,19 @@ def _read(
     )
     for item in reader.read(records, remarks):
         meter.calls += isinstance(item, Call)
-        yield reader.name, _with_short_attributes(item, remarks) if isinstance(item, Call) else item
+        yield reader.name, _cleaned(item, remarks) if isinstance(item, Call) else with_likely_author(item)
     meter.tick()
+
+
+def _cleaned(call: Call, remarks: Remarks) -> Call:
+    """The call with the messages that it answered: some programs record the conversation with the answer."""
+    asked = without_answer(call.messages, call.outputs)
+    if len(asked) < len(call.messages):
+        remarks.add("calls have their answer at the end of their messages, where it was removed", call.origin)
+        call = replace(call, messages=asked)
+    elif call.outputs and ends_with_answer(call.messages):
+        remarks.add("calls have messages that end with another answer than theirs", call.origin)
+    return _with_short_attributes(call, remarks)
 
 
 def _with_short_attributes(call: Call, remarks: Remarks) -> Call:

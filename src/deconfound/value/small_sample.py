@@ -120,9 +120,10 @@ def moderated(
         moderated_a  = max( dispersion_a, (prior * shared + I df_a dispersion_a) / (prior + I df_a) )
 
     I is ``variance_information``: few rows say little about the variance of outcomes with rare extremes. Outcomes 0 and
-    1 have dispersion one, whatever their mean. A model whose outcomes are all 0 or all 1 has the shared dispersion. If
-    no model's outcomes vary (``all_constant``), every dispersion is ``MAX_DISPERSION``. A dispersion is never lowered:
-    the model with the most variable outcomes would be covered too seldom.
+    1 have dispersion one, whatever their mean. A model whose outcomes are all equal has the shared dispersion: it
+    may not have shown its rare extremes. If no model's outcomes vary (``all_constant``), every dispersion is
+    ``MAX_DISPERSION``. A dispersion is never lowered: the model with the most variable outcomes would be covered too
+    seldom.
     """
     own_variance, df = influence.variance(), weights.df
     size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
@@ -133,7 +134,7 @@ def moderated(
     shared = float(df @ (own_variance / size)) / total if total > ROUNDING_ATOL else MAX_DISPERSION
     prior, informative_df = prior_df(df), variance_information(weights, influence) * df
     toward_shared = (prior * shared + informative_df * own) / np.maximum(prior + informative_df, ROUNDING_ATOL)
-    estimable = (possible > ROUNDING_ATOL) & (not all_constant)
+    estimable = (possible > ROUNDING_ATOL) & (own_variance > ROUNDING_ATOL**2) & (not all_constant)
     dispersion = np.where(estimable, np.maximum(own, toward_shared), shared)
     return Moderated(dispersion, np.where(weights.inestimable, np.inf, moderated_df(df, prior)))
 

@@ -1,10 +1,9 @@
 """Transport weights: carry the experiment's values to the contexts of a target population.
 
-    weight(x) = p_target(x) / p_experiment(x)
-
-by a classifier of the two: with both groups given equal mass, its odds are the density ratio. A row's weight comes from
-a classifier that was fitted without the row. The ridge penalty has the smallest held-out loss; an infinite penalty is
-among the choices, so that without a shift all weights stay at one.
+Weights balance the experiment to the target (``balance``). What they leave different is measured (``imbalance``). A
+classifier of the two groups, whose odds are the density ratio, shows whether the experiment covers the target at all: a
+row's odds come from a classifier that was fitted without the row. Its ridge penalty has the smallest held-out loss; an
+infinite penalty is among the choices.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from deconfound.data import Study
 from deconfound.design import FloatArray, IntArray, group_folds
 from deconfound.errors import UsageError
 from deconfound.features.context_features import (
+    REHASH_BUCKETS,
     context_only_columns,
     dense_embedding,
     encode_contexts,
@@ -29,10 +29,14 @@ from deconfound.features.context_features import (
     stack_standardized,
 )
 from deconfound.features.study_arrays import StudyArrays
+from deconfound.value.balance import ROWS_PER_FEATURE, TwoSamples, balance_features, balancing_weights
+from deconfound.value.clusters import Clusters
+from deconfound.value.imbalance import checked_features, remaining_imbalance
 
 SUPPORT_QUANTILE = 0.99  # of the distances between the experiment's contexts; a target context beyond it is outside
 MAX_WEIGHT = 50.0  # of the mean weight; larger ratios tell more about the classifier than about the target
-COMPONENTS = 20  # principal components of the contexts that the classifier uses
+COMPONENTS = 20  # columns and principal components of contexts that are balanced, at most
+CHECKED_COMPONENTS = 60  # those that are not balanced are checked
 PENALTIES = (np.inf, 1.0, 0.1, 0.01, 0.001)
 FOLDS = 5
 MAX_TARGET_ROWS = 2_000  # of a larger target, a random sample is used
@@ -44,13 +48,16 @@ INTERCEPT_RIDGE = 1e-10  # prevents a singular Hessian where the classes are sep
 TIE_RTOL = 1e-9  # distances closer than this are equal up to rounding
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TransportWeights:
     """The weight of each experiment row for a target, and how well the target is covered."""
 
     weight: FloatArray  # (n,), mean one
     mean_density_ratio: float  # over the experiment, before normalization; one under full overlap, capped at one
     share_outside_support: float  # of the target's contexts, farther from the experiment's than those from each other
+    imbalance: float  # largest significant difference from the target after weighting, in standard deviations
+    balanced: FloatArray  # (n, p) features of the experiment's rows that the weights balance
+    target_contexts: int  # independent ones behind the weights
 
     @property
     def effective_rows(self) -> float:
@@ -59,21 +66,43 @@ class TransportWeights:
 
     @classmethod
     def fit(
-        cls, experiment: FloatArray, target: FloatArray, seed: int, fold_group: IntArray | None = None
+        cls,
+        experiment: FloatArray,
+        target: FloatArray,
+        seed: int,
+        context: IntArray | None = None,
+        cluster: IntArray | None = None,
+        hashed: int = 0,
     ) -> TransportWeights:
         """Weights for rows with features ``experiment`` (n, d), toward ``target`` (m, d).
 
-        ``fold_group`` (n + m,) numbers the contexts of both, so that rows of one context stay in one fold.
+        ``context`` (n + m,) numbers the contexts of both, so that rows of one context stay in one fold. ``cluster``
+        (n,) or (n, 2) has the rows of the experiment that belong together, by default those of one context. The first
+        ``hashed`` features are words.
         """
-        both = np.vstack([experiment, target])
-        if not len(experiment) or not len(target) or not np.isfinite(both).all():
+        both, rows = np.vstack([experiment, target]), len(experiment)
+        if not rows or not len(target) or not np.isfinite(both).all():
             raise UsageError("Weights need rows of the experiment and of the target, all of finite numbers.")
-        fold_group = np.arange(len(both)) if fold_group is None else fold_group
-        is_target = np.arange(len(both)) >= len(experiment)
-        ratio = density_ratio(_principal_components(both), is_target, fold_group, seed)[: len(experiment)]
-        outside = _share_outside_support(experiment, target, fold_group[: len(experiment)], seed)
-        capped = np.minimum(ratio, MAX_WEIGHT * ratio.mean())
-        return cls(capped / capped.mean(), min(1.0, float(ratio.mean())), outside)
+        context = np.arange(len(both)) if context is None else context
+        clusters = (
+            Clusters.from_codes(context[:rows] if cluster is None else cluster, rows),
+            Clusters.from_codes(context[rows:], len(target)),
+        )
+        columns, further = _described_contexts(both, hashed, clusters[0].count)
+        features, is_column = balance_features(columns, clusters[0].count)
+        samples = TwoSamples.standardized(features, rows, *clusters)
+        weight = balancing_weights(samples, is_column)
+        weight = np.minimum(weight, MAX_WEIGHT * weight.mean())
+        checked = np.hstack([features, checked_features(columns, further, rows)])
+        ratio = density_ratio(_unit_length(columns), np.arange(len(both)) >= rows, context, seed)[:rows]
+        return cls(
+            weight=weight / weight.mean(),
+            mean_density_ratio=min(1.0, float(ratio.mean())),
+            share_outside_support=_share_outside_support(experiment, target, context[:rows], seed),
+            imbalance=remaining_imbalance(TwoSamples.standardized(checked, rows, *clusters), weight),
+            balanced=samples.experiment,
+            target_contexts=clusters[1].count,
+        )
 
 
 def transport_weights(arrays: StudyArrays, study: Study, target: pa.Table, seed: int) -> TransportWeights | None:
@@ -91,8 +120,10 @@ def transport_weights(arrays: StudyArrays, study: Study, target: pa.Table, seed:
     tables = encode_contexts((rows, contexts), columns)
     embedding = dense_embedding(stack_standardized([each.features(np.arange(len(each.key))) for each in tables]))
     split = len(tables[0].key)
-    fold_group = np.concatenate([each.key for each in tables])
-    return TransportWeights.fit(embedding[:split], embedding[split:], seed, fold_group)
+    context = np.concatenate([each.key for each in tables])
+    cluster = arrays.experiment.noise_clusters
+    hashed = REHASH_BUCKETS if study.has_text else 0
+    return TransportWeights.fit(embedding[:split], embedding[split:], seed, context, cluster, hashed)
 
 
 def _share_outside_support(experiment: FloatArray, target: FloatArray, context: IntArray, seed: int) -> float:
@@ -110,14 +141,32 @@ def _share_outside_support(experiment: FloatArray, target: FloatArray, context: 
     return float((nearest_distance(target, no_context, experiment, context) > limit * (1 + TIE_RTOL)).mean())
 
 
+def _described_contexts(rows: FloatArray, hashed: int, independent_rows: int) -> tuple[FloatArray, FloatArray]:
+    """Columns that are balanced, and others that are checked only.
+
+    The first ``hashed`` columns are words, of which principal components are taken; where the others are many, of all.
+    """
+    words, columns = rows[:, :hashed], rows[:, hashed:]
+    if columns.shape[1] > COMPONENTS:
+        words, columns = rows, rows[:, :0]
+    if not words.shape[1]:
+        return columns, words
+    components = _principal_components(words)
+    count = max(min(COMPONENTS, independent_rows // ROWS_PER_FEATURE) - columns.shape[1], 1)
+    return np.hstack([columns, components[:, :count]]), components[:, count:]
+
+
 def _principal_components(rows: FloatArray) -> FloatArray:
-    """Leading principal components of the rows, scaled to mean square length one."""
     centered = rows - rows.mean(axis=0)
-    if not centered.any():
-        return np.zeros((len(rows), 0))
     _, vectors = np.linalg.eigh(centered.T @ centered)
-    leading = centered @ vectors[:, ::-1][:, :COMPONENTS]
-    return np.asarray(leading / np.sqrt((leading**2).sum(axis=1).mean()))
+    return np.asarray(centered @ vectors[:, ::-1][:, :CHECKED_COMPONENTS])
+
+
+def _unit_length(rows: FloatArray) -> FloatArray:
+    """Rows about their mean, scaled to mean square length one."""
+    centered = rows - rows.mean(axis=0)
+    size = np.sqrt((centered**2).sum(axis=1).mean())
+    return np.asarray(centered / size if size > 0 else centered)
 
 
 def density_ratio(rows: FloatArray, is_target: NDArray[np.bool_], fold_group: IntArray, seed: int) -> FloatArray:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from deconfound.design import FloatArray, connected_groups
+from deconfound.design import FloatArray, connected_groups, usable_sd
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
@@ -123,6 +123,6 @@ def _columns(rows: RandomizedRows) -> FloatArray:
 
 def _largest_difference(columns: FloatArray, missing: NDArray[np.bool_], weight: FloatArray) -> float:
     sd = columns.std(axis=0)
-    varies = sd > 0.0
     mean = np.average(columns[~missing], axis=0, weights=weight)
-    return float(np.max(np.abs(mean - columns.mean(axis=0))[varies] / sd[varies], initial=0.0))
+    size = usable_sd(sd, np.abs(columns).max(axis=0, initial=0.0))
+    return float(np.max(np.abs(mean - columns.mean(axis=0)) / size, initial=0.0))

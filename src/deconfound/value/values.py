@@ -78,6 +78,10 @@ class Values:
         total = np.asarray(cost, dtype=np.float64) + self.cost_or_zero
         return replace(self, estimate=self.estimate - cost, interval_center=center, cost=total)
 
+    def with_common_error(self, variance: float) -> Self:
+        """These values with an independent error of this variance that all models share."""
+        return self if variance == 0.0 else replace(self, covariance=self.covariance + variance)
+
     @property
     def before_cost(self) -> Self:
         """The mean outcomes: the same values without subtracting the cost."""
@@ -112,14 +116,18 @@ class Values:
         """Intervals (k, 2) inside [0, 1]; each covers with probability ``level``, with ``simultaneous`` all together.
 
         Values net of cost have intervals inside [-cost, 1 - cost].
+        """
+        check_level(level)
+        return self.interval_at_z(self._simultaneous_z(level) if simultaneous else two_sided_z(level))
+
+    def interval_at_z(self, z: float) -> FloatArray:
+        """Intervals (k, 2) that exclude what lies more than ``z`` normal standard errors away: ``interval`` at any z.
 
         With ``binomial_variance`` they are asymmetric (``mid_p_interval``): the number of yes/no rows with the same
         variance stands in for the number of rows, reduced as far as a t quantile exceeds the normal one.
         """
-        check_level(level)
         if self.cost is not None:
-            return np.asarray(self.before_cost.interval(level, simultaneous) - self.cost[:, None])
-        z = self._simultaneous_z(level) if simultaneous else two_sided_z(level)
+            return np.asarray(self.before_cost.interval_at_z(z) - self.cost[:, None])
         half_width, center = t_quantile_at_z(z, self.df_or_inf) * self.standard_error, self.center
         bounded = ~np.isnan(center) & np.isfinite(half_width)
         interval = np.tile([0.0, 1.0], (len(center), 1))
@@ -132,6 +140,15 @@ class Values:
         estimate = np.where(np.isnan(self.estimate), interval[:, 0], self.estimate)
         low, high = np.minimum(interval[:, 0], estimate), np.maximum(interval[:, 1], estimate)
         return np.asarray(np.clip(np.column_stack([low, high]), 0.0, 1.0))
+
+    def differences_at_z(self, z: float) -> FloatArray:
+        """Intervals (k, k, 2) of every value, by row, less every other, by column: ``contrast`` at any z."""
+        every = list(range(len(self.models)))
+        pairs = self._differences(every)
+        with np.errstate(invalid="ignore"):
+            half_width = t_quantile_at_z(z, pairs.df) * pairs.standard_error
+        _, _, low, high, _ = self._all_contrasts(every, pairs, half_width, np.ones_like(half_width))
+        return np.stack([low, high], axis=-1)
 
     def half_width(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
         """Half of the width of each interval (k,)."""

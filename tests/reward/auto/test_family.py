@@ -178,3 +178,17 @@ def test_resolving_estimates_the_variances_unless_they_are_given(pair: Pair) -> 
     assert resolved.resolve(data) is resolved
     assert Auto(SOME_VARIANCES).resolve(data) == Auto(SOME_VARIANCES)
     assert Auto.from_document(Auto().to_document()) == Auto()
+
+
+def test_a_proxy_that_is_constant_in_the_log_but_for_rounding_has_weight_zero(pair: Pair) -> None:
+    """A fold's log may lack the only contexts on which a statistic varies; the experiment has some of them."""
+    constant = 0.1 + np.where(np.arange(len(pair.log)) % 2, 2e-17, 0.0)
+    varying = np.linspace(0.0, 1.0, len(pair.experiment))
+    log, experiment = (
+        replace(rows, psi=np.column_stack([rows.require_psi(), column]))
+        for rows, column in ((pair.log, constant), (pair.experiment, varying))
+    )
+    fit = Auto(SOME_VARIANCES).fit(log, experiment)
+    assert fit.psi_coef is not None
+    assert np.isfinite(fit.psi_coef).all()
+    assert fit.psi_coef[-1] == 0.0

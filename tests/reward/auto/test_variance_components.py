@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from deconfound.design import Rows, without_agreeing_repeats
 from deconfound.errors import UsageError
 from deconfound.reward import TrainingData, VarianceComponents
 from deconfound.reward.auto.variance_components import fit_variance_components, prior_mean, subsample
@@ -33,6 +34,28 @@ def test_a_bias_by_model_is_estimated_where_there_is_one() -> None:
         clean, biased = (fit_variance_components(TrainingData(*simulate(sd, 80, seed)[:2])) for sd in (0.0, 0.3))
         assert np.sqrt(clean.bias_model) < 0.05
         assert 0.15 < np.sqrt(biased.bias_model) < 0.6
+
+
+def distinct(rows: Rows) -> Rows:
+    """The first row of each set with equal features."""
+    _, first = np.unique(np.column_stack([rows.phi.toarray(), rows.model]), axis=0, return_index=True)
+    return rows.take(np.sort(first))
+
+
+def test_copies_of_experiment_rows_do_not_show_that_outcomes_have_no_noise() -> None:
+    log, experiment = make(TALL, seed=3).log, distinct(make(TALL, seed=3).experiment)
+    once = fit_variance_components(TrainingData(log, experiment))
+    copied = experiment.take(np.repeat(np.arange(len(experiment)), 1 + np.arange(len(experiment)) % 2))
+    assert fit_variance_components(TrainingData(log, copied)) == once
+
+
+def test_repeats_that_disagree_are_observations_of_their_own() -> None:
+    experiment = distinct(make(TALL, seed=3).experiment)
+    repeated = experiment.take(np.repeat(np.arange(len(experiment)), 2))
+    assert len(without_agreeing_repeats(repeated)) == len(experiment)
+    outcome = repeated.require_outcome().copy()
+    outcome[0] += 0.1
+    assert len(without_agreeing_repeats(replace(repeated, outcome=outcome))) == len(repeated)
 
 
 def test_sources_without_proxies_or_models_have_no_such_components() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from deconfound.design import FloatArray
 from deconfound.features.surface import surface_statistics as pair_statistics
-from deconfound.features.tokenize import tokenize, tokenize_pairs
+from deconfound.features.tokenize import tokenize_pairs
+from deconfound.words.word_splitting import tokenize
 from deconfound_bench.cached.environment import non_constant
 from deconfound_bench.grid import Grid
 

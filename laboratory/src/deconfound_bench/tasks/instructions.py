@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from deconfound.design import FloatArray
-from deconfound.features.tokenize import tokenize
+from deconfound.words.word_splitting import tokenize
 from deconfound_bench.cached.benchmark import BenchmarkSpec
 from deconfound_bench.cached.environment import Environment
 from deconfound_bench.cached.observables import context_features, relative_cost, surface_statistics

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FeatureMatrix, FloatArray, Rows
+from deconfound.design import FeatureMatrix, FloatArray, Rows, usable_sd
 
 ROWS_AT_ONCE = 1_024
 
@@ -27,7 +27,7 @@ class KernelScale:
         psi = np.zeros((len(log), 0)) if log.psi is None else log.psi
         mean = log.normalized_weight @ psi
         sd = np.sqrt(log.normalized_weight @ (psi - mean) ** 2)
-        usable = np.where(sd > 0, sd, np.inf)  # a proxy that is constant in the log gets weight zero
+        usable = usable_sd(sd, np.abs(psi).max(axis=0, initial=0.0))  # one that is constant in the log has weight zero
         return cls(phi_square_norm, mean, usable * np.sqrt(max(psi.shape[1], 1)))
 
     def scale_psi(self, rows: Rows) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
+from deconfound.design import FloatArray, IntArray, ReplayRows, Rows, without_agreeing_repeats
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.experiment_weights import ExperimentWeights
 from deconfound.reward.auto.gaussian import ConditionalRows, FactoredRows
@@ -36,7 +36,7 @@ def fit_long_variance_components(moments: LinearMoments, experiment: Rows) -> Va
     Text columns are added up to ``LEARNING_WIDTH`` for this, which changes kernels by little: eleven variances do not
     need the resolution that coefficients need.
     """
-    sample = subsample(experiment, LEARNING_ROWS)
+    sample = subsample(without_agreeing_repeats(experiment), LEARNING_ROWS)
     rows = LinearRows.from_rows(sample, moments.scale, moments.columns.models).toarray()
     narrow = moments.folded(LEARNING_WIDTH)
     target = sample.require_outcome() - moments.mean

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from deconfound.design import FloatArray, Rows, stack
+from deconfound.design import FloatArray, Rows, stack, without_agreeing_repeats
 from deconfound.errors import UsageError
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
@@ -86,7 +86,8 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
 
     Components that these sources cannot have, such as proxies where psi is missing, get variance zero.
     """
-    log, experiment = subsample(data.log_rows, ROWS_PER_SOURCE), subsample(data.experiment, ROWS_PER_SOURCE)
+    log = subsample(data.log_rows, ROWS_PER_SOURCE)
+    experiment = subsample(without_agreeing_repeats(data.experiment), ROWS_PER_SOURCE)
     both = _stack_sources(log, experiment)
     rows = KernelRows.from_rows(both, KernelScale.from_log(data.log_rows))
     reward_kernels = rows.kernels(rows)

@@ -1,4 +1,4 @@
-"""Progress of a replay: outputs, speed, cost so far and the time that is left."""
+"""Progress of calls: how many are answered, speed, cost so far and the time that is left."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ MINUTE, HOUR = 60, 3600
 
 @final
 @dataclass(slots=True)
-class ReplayProgress:
+class CallProgress:
     """Shows what a run has done so far, about five times per second."""
 
     line: ProgressLine
+    activity: str
+    noun: str
     start: float = field(default_factory=monotonic)
     done: int = 0
 
@@ -29,14 +31,14 @@ class ReplayProgress:
         self.done, total = outcome.replies, outcome.expected
         answered = self.done + outcome.failed
         speed = answered / max(monotonic() - self.start, 1e-9)
-        parts = [f"{answered:,} of {total:,} outputs", f"{speed:,.1f} per second"]
+        parts = [f"{answered:,} of {total:,} {self.noun}", f"{speed:,.1f} per second"]
         if outcome.failed:
             parts.append(f"{outcome.failed:,} failed")
         if outcome.cost is not None:
             parts.append(f"cost {outcome.cost:,.4f}")
         if answered and answered < total:
             parts.append(f"{duration((total - answered) / speed)} left")
-        self.line("asking the models", answered / max(total, 1), ", ".join(parts))
+        self.line(self.activity, answered / max(total, 1), ", ".join(parts))
 
     def clear(self) -> None:
         """Remove the line from a terminal."""

@@ -1,0 +1,222 @@
+"""Learn a policy from a study, value it out of fold, and decide whether routing pays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Self, TypeAlias, get_args
+
+import numpy as np
+
+from deconfound.crossfit import CrossFit
+from deconfound.data import Study
+from deconfound.data.encode import encode
+from deconfound.decide.calibration import CrossFittedPolicy
+from deconfound.decide.cost import cost_vector
+from deconfound.decide.routing import RoutingGain, routing_gain
+from deconfound.design import FloatArray
+from deconfound.errors import UsageError
+from deconfound.evaluation import DEFAULTS, PreparedStudy, prepare
+from deconfound.evaluation_options import MIN_REFITS, EvaluationOptions
+from deconfound.formatting import quote
+from deconfound.policy_learning.context_policy import (
+    NOTHING,
+    PromptRouter,
+    ScoreCalibration,
+    cross_fitted_context_policy,
+    final_prompt_scores,
+    out_of_fold_scores,
+)
+from deconfound.policy_learning.prompts import Prompts
+from deconfound.policy_learning.segment_policy import cross_fitted_segment_policy, segment_values
+from deconfound.progress import Progress, no_progress
+from deconfound.result import Result
+from deconfound.reward import Family
+from deconfound.router.policy import Kind, PolicyEvidence, RoutingPolicy, SegmentScores
+from deconfound.router.policy_file import write_policy
+from deconfound.router.prompt_scores import PromptScores
+from deconfound.threads import one_blas_thread
+from deconfound.value import ScoredExperiment
+from deconfound.value_methods import score_experiment
+
+PolicyKind: TypeAlias = Literal["auto", "single", "segments", "context"]
+
+SEGMENT = "segment"
+SUPPORT_LEVEL = 0.8  # an interval of the gain at this level that excludes zero supports routing; decision 0022
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnedPolicy:
+    """A policy with the evidence for it.
+
+    ``gain`` is that of the router that was considered, by its policies of the folds.
+    """
+
+    policy: RoutingPolicy
+    gain: RoutingGain
+    context_counts: tuple[int, ...]  # contexts of the experiment for which the policy picks each model
+    result: Result
+
+    @property
+    def pays(self) -> bool:
+        """Whether the out-of-fold evidence supports routing."""
+        return self.policy.evidence.pays
+
+    def summary(self) -> str:
+        """The answer in plain English, and how many contexts each model gets."""
+        from deconfound.report.route_text import route_text
+
+        return route_text(self)
+
+    def save(self, path: Path | str, *, overwrite: bool = False) -> None:
+        """Write the policy file that ``dc.Router.load`` reads."""
+        write_policy(self.policy, Path(path), overwrite=overwrite)
+
+
+def route(
+    study: Study,
+    family: str | Family = "auto",
+    level: float = 0.95,
+    seed: int = 0,
+    *,
+    kind: PolicyKind = "auto",
+    options: EvaluationOptions = DEFAULTS,
+    progress: Progress = no_progress,
+) -> LearnedPolicy:
+    """The policy to use: a router if the experiment supports one, otherwise the best single model.
+
+    ``kind`` "auto" considers a router by segment if the experiment has a column ``segment``, otherwise one by prompt;
+    any other kind is written whether it pays or not.
+    """
+    if kind not in get_args(PolicyKind):
+        raise UsageError(f"kind (--kind) must be one of {', '.join(get_args(PolicyKind))}, not {quote(str(kind))}.")
+    if isinstance(study, Study):
+        considered_kind(study, kind)  # refused before the work
+    # Bootstrap refits serve recommendations for single contexts, which no policy uses.
+    prepared = prepare(study, level, seed, options=replace(options, refits=MIN_REFITS), progress=progress)
+    return learn_policy(prepared, family, kind)
+
+
+def considered_kind(study: Study, kind: PolicyKind) -> Kind:
+    """The kind of router to learn; without text or segments there is none."""
+    has_segments = SEGMENT in study.experiment.arrow.column_names
+    if kind == "segments" and not has_segments:
+        raise UsageError("A policy by segment needs a column of the experiment; name it with --by.")
+    if kind == "context" and not study.has_text:
+        raise UsageError("A router by prompt needs the text of the contexts; use --by with a column instead.")
+    if kind != "auto":
+        return kind
+    if has_segments:
+        return "segments"
+    return "context" if study.has_text else "single"
+
+
+def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind) -> LearnedPolicy:
+    """As ``route``, for a study that is prepared."""
+    considered = considered_kind(prepared.study, kind)
+    fitted = prepared.cross_fit(family)
+    result = prepared.result(fitted)
+    evaluated = _EvaluatedStudy.from_fit(prepared, fitted, result)
+    prepared.progress("learning a policy", 0.0)
+    with one_blas_thread():
+        router = evaluated.router(considered)
+        gain = evaluated.gain(router.policy, prepared.level)
+        pays = routing_pays(gain, evaluated.gain(router.policy, SUPPORT_LEVEL), router.confirmed)
+        policy = RoutingPolicy(
+            models=prepared.study.models,
+            default=gain.best,
+            scores=evaluated.net_value,
+            rule=router.rule if pays or kind == considered else None,
+            evidence=PolicyEvidence(
+                considered, pays, gain.gain, gain.gain_low, gain.gain_high, gain.level, gain.best, len(evaluated.data.q)
+            ),
+        )
+    return LearnedPolicy(policy, gain, evaluated.context_counts(policy), result)
+
+
+def routing_pays(gain: RoutingGain, at_support_level: RoutingGain, confirmed: bool) -> bool:
+    """Whether a router is worth its gain, and the experiment supports it; False for NaN.
+
+    Support is an interval of the gain at ``SUPPORT_LEVEL`` that excludes zero, or differences between prompts or
+    segments that are confirmed: outcomes follow them by more than two standard errors. The gain itself uses only the
+    rows on which router and single model differ and one of them was drawn, and often shows less.
+    """
+    return bool(gain.gain >= gain.min_gain and (confirmed or at_support_level.gain_low > 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Router:
+    """A rule learned from all rows, and what the rules of the folds choose on theirs."""
+
+    rule: SegmentScores | PromptScores | None
+    policy: CrossFittedPolicy
+    confirmed: bool  # whether outcomes follow the rule's differences by more than two standard errors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EvaluatedStudy:
+    """A study with its fits and values."""
+
+    prepared: PreparedStudy
+    fitted: CrossFit[Family]
+    result: Result
+    data: ScoredExperiment  # rewards that have not seen the rows' contexts in the log
+    cost: FloatArray  # (k,)
+    net_value: FloatArray  # (k,) values as the table shows them, net of cost
+
+    @classmethod
+    def from_fit(cls, prepared: PreparedStudy, fitted: CrossFit[Family], result: Result) -> Self:
+        """With the values before cost that recommendations use."""
+        scored = score_experiment(prepared.arrays, fitted, prepared.weight)
+        cost, calibration = cost_vector(result.models, prepared.cost), result.policy.calibration
+        value = result.values.estimate + cost if calibration is None else calibration.value
+        return cls(prepared, fitted, result, replace(scored, q=fitted.q_unseen), cost, value - cost)
+
+    def gain(self, policy: CrossFittedPolicy, level: float) -> RoutingGain:
+        """Gain of the policies of the folds over the single model that the other folds prefer."""
+        routing = self.result.routing
+        bound = routing.achievable_gain_bound
+        return routing_gain(
+            self.data, policy, best=routing.best, achievable_gain_bound=bound, cost=self.cost, level=level
+        )
+
+    def router(self, kind: Kind) -> _Router:
+        """The router of this kind."""
+        if kind == "context":
+            return self._context_router()
+        if kind == "segments":
+            return self._segment_router()
+        values = CrossFittedPolicy.fit(self.data, self.fitted.folds).values
+        return _Router(None, CrossFittedPolicy(values, values), confirmed=False)
+
+    def _context_router(self) -> _Router:
+        prepared, arrays, context = self.prepared, self.prepared.arrays, self.prepared.arrays.experiment.context
+        prompts = Prompts.from_study(prepared.study, arrays.replay.contexts, prepared.seed)
+        scores = out_of_fold_scores(prompts, self.fitted, arrays)
+        policy = cross_fitted_context_policy(self.data, scores, self.fitted)
+        rows = np.arange(len(context))
+        router = PromptRouter.learn(prompts, self.fitted.final, arrays, rows, NOTHING)
+        calibration = ScoreCalibration.fit(self.data, scores)
+        rule = final_prompt_scores(router, prompts, self.data, context, calibration.slope, self.net_value)
+        return _Router(rule, policy, calibration.confirmed)
+
+    def _segment_router(self) -> _Router:
+        names, segment = encode(self.prepared.study.experiment.arrow[SEGMENT], None)
+        policy = cross_fitted_segment_policy(self.data, segment, self.fitted.folds, self.cost)
+        value = self.net_value + self.cost
+        by_segment = segment_values(self.data, segment, len(names), value, self.cost)
+        given = self.prepared.study.reading.columns
+        column = given.get(f"experiment.{SEGMENT}", given.get(SEGMENT, SEGMENT))
+        differ = bool((by_segment != value).any())  # beyond two standard errors, or they would be equal
+        return _Router(SegmentScores(column, dict(zip(names, by_segment - self.cost, strict=True))), policy, differ)
+
+    def context_counts(self, policy: RoutingPolicy) -> tuple[int, ...]:
+        """How many contexts of the experiment get each model; a context in two segments counts twice."""
+        table = self.prepared.study.experiment.arrow
+        names = [name for name in ("context_id", "context", SEGMENT) if name in table.column_names]
+        chosen = Counter(
+            policy.choose(row.get("context", ""), row.get(SEGMENT))
+            for row in table.select(names).group_by(names, use_threads=False).aggregate([]).to_pylist()
+        )
+        return tuple(chosen[name] for name in policy.models)
