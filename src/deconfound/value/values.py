@@ -144,7 +144,7 @@ class Values:
     def differences_at_z(self, z: float) -> FloatArray:
         """Intervals (k, k, 2) of every value, by row, less every other, by column: ``contrast`` at any z."""
         every = list(range(len(self.models)))
-        pairs = self._differences(every)
+        pairs = self.differences(every)
         with np.errstate(invalid="ignore"):
             half_width = t_quantile_at_z(z, pairs.df) * pairs.standard_error
         _, _, low, high, _ = self._all_contrasts(every, pairs, half_width, np.ones_like(half_width))
