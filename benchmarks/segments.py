@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.simulation import covers
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.design import FloatArray, IntArray
 from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, shrink_toward, tuned_doubly_robust
@@ -74,8 +75,9 @@ def simulate(case: Case, rng: np.random.Generator) -> Study:
 def estimate(study: Study) -> SegmentedValues:
     data = study.rows.data
     overall = shrink_toward(tuned_doubly_robust(data), data.q.mean(axis=0))
-    names = [f"s{number:02d}" for number in range(len(study.truth))]
-    return estimate_segments("segment", names, study.code, study.rows, overall, LEVEL)
+    names = tuple(f"s{number:02d}" for number in range(len(study.truth)))
+    codes = SegmentCodes("segment", names, study.code, missing_rows=0, pooled_values=0)
+    return estimate_segments([codes], study.rows, overall, LEVEL)[0]
 
 
 def measures(study: Study, result: SegmentedValues) -> dict[str, float]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.design import FloatArray, IntArray
 from deconfound.value.control_variate import tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
@@ -17,28 +18,42 @@ from deconfound.value.multiple_comparisons import check_level, t_to_z
 from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.values import Values
 
+TAIL_DF_SHARE = 0.6
+"""Share of the degrees of freedom that counts far out, where the levels of many segments lie.
+
+The tails of a t statistic are those of fewer degrees of freedom where outcomes have a flatter distribution than the
+normal. By its Edgeworth expansion (Hall, 1992, 2.6), the share tends to 1 / (1 - excess kurtosis / 3) in the tails; no
+symmetric distribution has an excess kurtosis below -2. See decision 0026 for what it changes.
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
     """One part of the contexts.
 
     ``values`` are those of its own rows, with point estimates moved toward what the other segments and the reward
-    predict where rows are few. ``interval`` and ``best_set`` hold for all segments of a column together.
+    predict where rows are few. ``interval`` and ``best_set`` hold for all segments of a result together.
     """
 
     name: str
     rows: int
     contexts: int
-    share: float  # of the experiment
+    share: float  # of the experiment; with a target, of its weighted rows
     values: Values
     interval: FloatArray  # (k, 2)
     best_set: tuple[str, ...]
     other_best: bool  # the overall best model is not the best one here, with the stated confidence
 
+    def table(self) -> list[dict[str, str | float]]:
+        """One row per model, best first, with the intervals that hold for all segments together."""
+        limits = dict(zip(self.values.models, self.interval.tolist(), strict=True))
+        rows = self.values.table()
+        return [row | {"low": limits[str(row["model"])][0], "high": limits[str(row["model"])][1]} for row in rows]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentedValues:
-    """All segments of one column, the largest first.
+    """All segments of one column.
 
     ``p_value`` is that of the hypothesis that no model's difference from the overall best one depends on the segment,
     adjusted for the number of comparisons; one where no difference can be estimated.
@@ -49,6 +64,8 @@ class SegmentedValues:
     segments: tuple[Segment, ...]
     p_value: float
     level: float
+    missing_rows: int  # without a value of the column; a segment of their own
+    pooled_values: int  # values with few rows, which share a segment
 
     @property
     def differ(self) -> bool:
@@ -63,31 +80,40 @@ class SegmentRows:
     data: ScoredExperiment
     predicted: FloatArray  # (n, k)
     context: IntArray  # (n,)
+    common_variance: float = 0.0  # of an error that all values of all rows share; in a segment it is 1 / share of it
 
 
 def estimate_segments(
-    column: str, names: Sequence[str], code: IntArray, rows: SegmentRows, overall: Values, level: float
-) -> SegmentedValues:
-    """Evaluate each segment on its own rows.
+    columns: Sequence[SegmentCodes], rows: SegmentRows, overall: Values, level: float
+) -> tuple[SegmentedValues, ...]:
+    """Evaluate each segment of each column on its own rows; ``overall`` are values net of cost, if there is any.
 
-    ``code`` (n,) is each row's position in ``names``; names without rows are left out. With S segments, intervals have
-    the level level^(1/S) and hold for all models of their segment together, so that all of them hold with probability
-    ``level`` (Sidak, 1967). Best sets have the level 1 - (1 - level) / S (Bonferroni), so that a claim of another best
-    model is wrong in any segment with probability at most 1 - level.
+    Intervals hold for all models in all segments of all columns with probability ``level``. So do best sets, which
+    means that a claim of another best model is wrong in any segment with probability at most 1 - level.
     """
     check_level(level)
-    counts = np.bincount(code, minlength=len(names))
-    present = [int(at) for at in np.argsort(-counts, kind="stable") if counts[at] > 0]
-    parts = [_Part.estimate(rows, code == at, overall.estimate) for at in present]
+    parts = [_Part.all_of(codes, rows, overall) for codes in columns]
+    sets = sum(map(len, parts))
     best = overall.ranking()[0]
-    segments = tuple(part.segment(names[at], best, level, len(parts)) for at, part in zip(present, parts, strict=True))
-    return SegmentedValues(column, best, segments, _adjusted_p_value(parts, overall.models.index(best)), level)
+    return tuple(
+        SegmentedValues(
+            column=codes.column,
+            overall_best=best,
+            segments=tuple(part.segment(best, level, sets) for part in own),
+            p_value=min(_adjusted_p_value(own, overall.models.index(best)) * len(columns), 1.0),
+            level=level,
+            missing_rows=codes.missing_rows,
+            pooled_values=codes.pooled_values,
+        )
+        for codes, own in zip(columns, parts, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
     """A segment's own values, and those of all other rows."""
 
+    name: str
     own: Values
     others: Values | None  # None where there are no other rows
     shrunken: Values
@@ -96,31 +122,46 @@ class _Part:
     share: float
 
     @classmethod
-    def estimate(cls, rows: SegmentRows, inside: NDArray[np.bool_], overall: FloatArray) -> Self:
+    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values) -> list[Self]:
+        """The segments of a column whose rows have any weight."""
+        masks = ((name, codes.code == at) for at, name in enumerate(codes.names))
+        return [cls.estimate(name, rows, inside, overall) for name, inside in masks if rows.data.weight[inside].any()]
+
+    @classmethod
+    def estimate(cls, name: str, rows: SegmentRows, inside: NDArray[np.bool_], overall: Values) -> Self:
         """The point estimates move toward the other segments' values plus the difference that the reward predicts.
 
         The segment's own rows have no part in that source, so that its agreement with them is evidence.
         """
-        data, own = rows.data, tuned_doubly_robust(rows.data.take(inside))
-        others, source = None, overall
-        if not inside.all():
-            others = tuned_doubly_robust(data.take(~inside))
-            here, there = (np.average(rows.predicted[at], axis=0, weights=data.weight[at]) for at in (inside, ~inside))
-            source = np.where(np.isnan(others.center), overall, others.center) + here - there
-        share = float(data.weight[inside].sum() / data.weight.sum())
-        contexts = len(np.unique(rows.context[inside]))
-        return cls(own, others, shrink_toward(own, source), int(inside.sum()), contexts, share)
-
-    def segment(self, name: str, overall_best: str, level: float, count: int) -> Segment:
-        """With levels for ``count`` segments together."""
-        best_set = self.shrunken.best_set(1 - (1 - level) / count)
-        return Segment(
+        weight, gross = rows.data.weight, overall.before_cost.estimate
+        share = float(weight[inside].sum() / weight.sum())
+        own = _values(rows, inside).with_common_error(rows.common_variance / share)
+        others, source = None, gross
+        if weight[~inside].any():
+            others = _values(rows, ~inside)
+            here, there = (np.average(rows.predicted[at], axis=0, weights=weight[at]) for at in (inside, ~inside))
+            source = np.where(np.isnan(others.center), gross, others.center) + here - there
+        shrunken = shrink_toward(own, source)
+        return cls(
             name=name,
+            own=own,
+            others=others,
+            shrunken=shrunken if overall.cost is None else shrunken.net_of(overall.cost),
+            rows=int(inside.sum()),
+            contexts=len(np.unique(rows.context[inside])),
+            share=share,
+        )
+
+    def segment(self, overall_best: str, level: float, sets: int) -> Segment:
+        """With levels for ``sets`` segments together."""
+        best_set = self.shrunken.best_set(level, sets=sets)
+        return Segment(
+            name=self.name,
             rows=self.rows,
             contexts=self.contexts,
             share=self.share,
             values=self.shrunken,
-            interval=self.shrunken.interval(level ** (1 / count), simultaneous=True),
+            interval=self.shrunken.interval(level, simultaneous=True, sets=sets),
             best_set=best_set,
             other_best=overall_best not in best_set,
         )
@@ -135,6 +176,12 @@ class _Part:
         variance, change = variance[known], (here - there)[known]
         welch = variance**2 / ((error**4 / df)[known] + (other_error**4 / other_df)[known])
         return np.asarray(2 * ndtr(-np.abs(t_to_z(change / np.sqrt(variance), welch))))
+
+
+def _values(rows: SegmentRows, at: NDArray[np.bool_]) -> Values:
+    """Doubly robust values of some rows, for levels far out in the tails."""
+    values = tuned_doubly_robust(rows.data.take(at))
+    return replace(values, df=TAIL_DF_SHARE * values.df_or_inf)
 
 
 def _from_best(values: Values, best: int) -> tuple[FloatArray, FloatArray, FloatArray]:

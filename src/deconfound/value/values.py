@@ -112,12 +112,15 @@ class Values:
         """Degrees of freedom (k,), infinite where none are given."""
         return np.full(len(self.models), np.inf) if self.df is None else self.df
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
+    def interval(self, level: float = 0.95, simultaneous: bool = False, *, sets: int = 1) -> FloatArray:
         """Intervals (k, 2) inside [0, 1]; each covers with probability ``level``, with ``simultaneous`` all together.
 
+        ``sets`` is the number of such values, of different segments for instance, whose intervals are to hold together:
+        each has the level level^(1 / sets), right for normal errors of any correlation (Sidak, 1967; Royen, 2014).
         Values net of cost have intervals inside [-cost, 1 - cost].
         """
         check_level(level)
+        level = level ** (1 / sets)
         return self.interval_at_z(self._simultaneous_z(level) if simultaneous else two_sided_z(level))
 
     def interval_at_z(self, z: float) -> FloatArray:
@@ -182,13 +185,14 @@ class Values:
             for j in order[place + 1 :]
         )
 
-    def best_set(self, level: float = 0.95) -> tuple[str, ...]:
+    def best_set(self, level: float = 0.95, *, sets: int = 1) -> tuple[str, ...]:
         """Models that may be the best, in order of the ranking; contains the best one with probability ``level``.
 
-        Contains the first model of the ranking and every model with infinite variance.
+        Contains the first model of the ranking and every model with infinite variance. ``sets`` is the number of such
+        sets, of different segments for instance, that are to hold together (Bonferroni).
         """
         check_level(level)
-        in_set = best_set_mask(self.differences(), self.covariance, level)
+        in_set = best_set_mask(self.differences(), self.covariance, 1 - (1 - level) / sets)
         in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
 
