@@ -69,7 +69,7 @@ def simulate(case: Case, rng: np.random.Generator) -> Study:
         outcome = mean + np.minimum(np.minimum(mean, 1 - mean), 0.3) * rng.uniform(-1.0, 1.0, case.rows)
     q = 0.5 + 0.7 * (VALUE - 0.5) + predictable[:, None]
     data = ScoredExperiment.from_arrays(MODELS, q, q[np.arange(case.rows), model], model, outcome)
-    return Study(SegmentRows(data, q, np.arange(case.rows)), code, truth, share @ truth)
+    return Study(SegmentRows(data, np.arange(case.rows)), code, truth, share @ truth)
 
 
 def estimate(study: Study) -> SegmentedValues:

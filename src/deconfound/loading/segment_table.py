@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Experiment, Study, text_ids
+from deconfound.data import Experiment, ReadingChoices, Study, text_ids
 from deconfound.data.encode import encode_by_appearance
 from deconfound.errors import DataError, Problem
 from deconfound.formatting import quote
@@ -17,6 +17,7 @@ from deconfound.loading.canonical import CanonicalTable, canonicalize
 from deconfound.loading.column_mapping import ColumnResolver, missing_column_problems, unmatched_mappings
 from deconfound.loading.normalized_contexts import with_normalized_contexts
 from deconfound.loading.outcome_words import OutcomeScale
+from deconfound.loading.raw import RawTable
 from deconfound.loading.segment_columns import describe_value, is_segment, segment_mapping, without_segments
 from deconfound.loading.sources import TableLike, read_table, source_name
 from deconfound.loading.table_scope import split_scope
@@ -25,43 +26,12 @@ ROLE = "segments"
 CONTEXT_COLUMNS = ("context_id", "context")
 
 
-def load_segments(
-    source: TableLike,
-    names: Sequence[str] | str | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    normalize_contexts: bool = False,
-) -> CanonicalTable:
-    """Read a table of contexts, by id or by text, and their segments: the columns ``names``, or all others.
+def with_segments(study: Study, source: TableLike, names: Sequence[str] | str | None = None) -> Study:
+    """The study with segments of its randomized rows from a table of contexts, by id or by text.
 
-    ``columns`` is the mapping of the study, used where the table has what it names.
+    Segments are the columns ``names``, or all others. Contexts that the table lacks have none.
     """
-    raw = read_table(source, ROLE, source_name(source, ROLE))
-    present, problems = raw.arrow.column_names, list[Problem]()
-    of_contexts = {
-        name: column
-        for name, column in (columns or {}).items()
-        if split_scope(name)[1] in CONTEXT_COLUMNS and column in present
-    }
-    named = {ROLE: (raw.source, present)}
-    found = ColumnResolver(ROLE, raw.source, of_contexts, accept_id_alias="context" not in present).resolve(present, [])
-    chosen = list(found.unused) if names is None else names
-    mapping = segment_mapping(chosen, of_contexts)
-    problems += unmatched_mappings(mapping, named).values()
-    resolver = ColumnResolver(ROLE, raw.source, mapping, accept_id_alias="context" not in present)
-    resolved = resolver.resolve(present, problems)
-    problems += missing_column_problems(dict.fromkeys(resolved.missing, [ROLE]), named, mapping)
-    if not chosen:
-        fix = "Add columns such as a language or a task."
-        problems.append(Problem(raw.source, "there is no column beside that of the contexts", fix))
-    table = None if problems else canonicalize(raw, resolved, OutcomeScale(), problems)
-    if table is None:
-        raise DataError(problems)
-    return with_normalized_contexts(table) if normalize_contexts else table
-
-
-def with_segments(study: Study, table: CanonicalTable) -> Study:
-    """The study with the segments of a table for its randomized rows; contexts that the table lacks have none."""
+    table = _read_segments(source, names, study.reading)
     by_text = not table.has("context_id")
     if by_text and not study.has_text:
         what = "the contexts are given by their text, which the study does not have"
@@ -78,6 +48,35 @@ def with_segments(study: Study, table: CanonicalTable) -> Study:
     if unrated is not None:
         unrated = _joined(unrated, table, key, problems, by_text=by_text)
     return replace(study, experiment=experiment, unrated_experiment=unrated)
+
+
+def _read_segments(source: TableLike, names: Sequence[str] | str | None, reading: ReadingChoices) -> CanonicalTable:
+    """A table of contexts and segments; names of the study's columns are used where the table has them."""
+    raw = read_table(source, ROLE, source_name(source, ROLE))
+    present, problems = raw.arrow.column_names, list[Problem]()
+    mapping = _mapping_of_contexts(reading.columns, present)
+    chosen = _resolver(raw, mapping).resolve(present, []).unused if names is None else names
+    mapping, named = segment_mapping(chosen, mapping), {ROLE: (raw.source, present)}
+    problems += unmatched_mappings(mapping, named).values()
+    resolved = _resolver(raw, mapping).resolve(present, problems)
+    problems += missing_column_problems({name: [ROLE] for name in resolved.missing}, named, mapping)
+    if not chosen:
+        fix = "Add columns such as a language or a task."
+        problems.append(Problem(raw.source, "there is no column beside that of the contexts", fix))
+    table = None if problems else canonicalize(raw, resolved, OutcomeScale(), problems)
+    if table is None:
+        raise DataError(problems)
+    return with_normalized_contexts(table) if reading.normalize_contexts else table
+
+
+def _mapping_of_contexts(columns: Mapping[str, str], present: Sequence[str]) -> dict[str, str]:
+    """What the study says about the columns of contexts, in any of its tables, where the table has them."""
+    names = {split_scope(name)[1]: column for name, column in columns.items() if column in present}
+    return {name: column for name, column in names.items() if name in CONTEXT_COLUMNS}
+
+
+def _resolver(raw: RawTable, mapping: Mapping[str, str]) -> ColumnResolver:
+    return ColumnResolver(ROLE, raw.source, mapping, accept_id_alias=True)
 
 
 def join_replay_segments(

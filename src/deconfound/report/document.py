@@ -19,6 +19,7 @@ from deconfound.report.attribution_text import explain_log_weight
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT_RANGE, Scale
+from deconfound.report.segment_text import segment_summary
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
@@ -27,9 +28,10 @@ from deconfound.value.efficient import EfficientValues, ExclusionTest
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
+from deconfound.value.segments import Segment, SegmentedValues
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 6
+SCHEMA = 7
 MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 
@@ -68,6 +70,7 @@ def document(result: Result) -> dict[str, Any]:
         "attribution": attribution_document(result.attribution, scale),
         "efficient": efficient_document(result.efficient, result.level),
         "missing_outcomes": missing_document(result.missing, result.level),
+        "segments": [segments_document(one, result) for one in result.segments],
         "routing": {**to_jsonable(asdict(result.routing)), "summary": routing_text(result.routing, scale)},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
@@ -227,6 +230,49 @@ def read_missing(stored: dict[str, Any] | None, models: tuple[str, ...]) -> Miss
         effective_share=stored["effective_share"],
         imbalance=stored["imbalance"],
     )
+
+
+def segments_document(one: SegmentedValues, result: Result) -> dict[str, Any]:
+    """The segments of one column; in their tables, intervals hold for all segments together."""
+    return {
+        "column": one.column,
+        "overall_best": one.overall_best,
+        "differ": one.differ,
+        "p_value": one.p_value,
+        "level": one.level,
+        "missing_rows": one.missing_rows,
+        "pooled_values": one.pooled_values,
+        "summary": segment_summary(one, result),
+        "segments": [_segment_document(segment, one.level) for segment in one.segments],
+    }
+
+
+def _segment_document(segment: Segment, level: float) -> dict[str, Any]:
+    return {
+        "name": segment.name,
+        "rows": segment.rows,
+        "contexts": segment.contexts,
+        "share": segment.share,
+        "best_set": list(segment.best_set),
+        "other_best": segment.other_best,
+        "interval": segment.interval.tolist(),
+        "values": {**values_document(segment.values, level), "table": to_jsonable(segment.table())},
+    }
+
+
+def read_segments(stored: dict[str, Any], models: tuple[str, ...]) -> SegmentedValues:
+    """The inverse of ``segments_document``."""
+    names = ("column", "overall_best", "p_value", "level", "missing_rows", "pooled_values")
+    segments = tuple(
+        Segment(
+            **{name: one[name] for name in ("name", "rows", "contexts", "share", "other_best")},
+            values=read_values(one["values"], models),
+            interval=_array(one["interval"], np.nan),
+            best_set=tuple(one["best_set"]),
+        )
+        for one in stored["segments"]
+    )
+    return SegmentedValues(**{name: stored[name] for name in names}, segments=segments)
 
 
 def read_routing(stored: dict[str, Any]) -> RoutingGain:

@@ -75,10 +75,9 @@ class SegmentedValues:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentRows:
-    """The experiment's rows, and what the calibrated reward predicts for each model on their contexts."""
+    """The experiment's rows with their contexts."""
 
     data: ScoredExperiment
-    predicted: FloatArray  # (n, k)
     context: IntArray  # (n,)
     common_variance: float = 0.0  # of an error that all values of all rows share; in a segment it is 1 / share of it
 
@@ -139,8 +138,7 @@ class _Part:
         others, source = None, gross
         if weight[~inside].any():
             others = _values(rows, ~inside)
-            here, there = (np.average(rows.predicted[at], axis=0, weights=weight[at]) for at in (inside, ~inside))
-            source = np.where(np.isnan(others.center), gross, others.center) + here - there
+            source = np.where(np.isnan(others.center), gross, others.center) + _predicted_change(rows, inside, others)
         shrunken = shrink_toward(own, source)
         return cls(
             name=name,
@@ -170,12 +168,13 @@ class _Part:
         """Of equal differences from model ``best`` here and elsewhere, for each other model that shows both."""
         if self.others is None:
             return np.empty(0)
-        (here, error, df), (there, other_error, other_df) = (_from_best(one, best) for one in (self.own, self.others))
-        variance = error**2 + other_error**2
-        known = np.flatnonzero(np.isfinite(variance) & (variance > 0))
-        variance, change = variance[known], (here - there)[known]
-        welch = variance**2 / ((error**4 / df)[known] + (other_error**4 / other_df)[known])
-        return np.asarray(2 * ndtr(-np.abs(t_to_z(change / np.sqrt(variance), welch))))
+        pairs = [one.differences() for one in (self.own, self.others)]
+        variances = np.array([one.standard_error[:, best] ** 2 for one in pairs])  # (2, k)
+        known = np.isfinite(variances).all(axis=0) & (variances.sum(axis=0) > 0)
+        variances, df = variances[:, known], np.array([one.df[known, best] for one in pairs])
+        here, there = (one.difference[known, best] for one in pairs)
+        welch = variances.sum(axis=0) ** 2 / (variances**2 / df).sum(axis=0)
+        return np.asarray(2 * ndtr(-np.abs(t_to_z((here - there) / np.sqrt(variances.sum(axis=0)), welch))))
 
 
 def _values(rows: SegmentRows, at: NDArray[np.bool_]) -> Values:
@@ -184,10 +183,11 @@ def _values(rows: SegmentRows, at: NDArray[np.bool_]) -> Values:
     return replace(values, df=TAIL_DF_SHARE * values.df_or_inf)
 
 
-def _from_best(values: Values, best: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Each model's unbiased value minus that of ``best``: difference, standard error and df (k,)."""
-    pairs = values.differences()
-    return pairs.difference[:, best], pairs.standard_error[:, best], pairs.df[:, best]
+def _predicted_change(rows: SegmentRows, inside: NDArray[np.bool_], others: Values) -> FloatArray:
+    """How much larger each value (k,) is here than elsewhere by the reward, at its control-variate weight elsewhere."""
+    q, weight = rows.data.q, rows.data.weight
+    here, there = (np.average(q[at], axis=0, weights=weight[at]) for at in (inside, ~inside))
+    return np.asarray((here - there) * (1.0 if others.reward_weight is None else others.reward_weight))
 
 
 def _adjusted_p_value(parts: Sequence[_Part], best: int) -> float:
