@@ -237,6 +237,7 @@ def segments_document(one: SegmentedValues, result: Result) -> dict[str, Any]:
     return {
         "column": one.column,
         "overall_best": one.overall_best,
+        "best_differs": one.best_differs,
         "differ": one.differ,
         "p_value": one.p_value,
         "level": one.level,

@@ -69,7 +69,8 @@ def _answer(one: SegmentedValues) -> str:
     others = [segment for segment in one.segments if segment.other_best]
     if others:
         where = join_noted_names((segment.name, f" ({_possible(segment.best_set)})") for segment in others)
-        return f"The best model depends on {column}. {best}, first overall, is not the best model in {where}."
+        depends = f"The best model depends on {column}: " if one.best_differs else ""
+        return f"{depends}{best}, first overall, is not the best model in {where}."
     p_value = format_raw_p_value(one.p_value)
     if one.differ:
         return (

@@ -72,6 +72,11 @@ class SegmentedValues:
         """Whether the data show that the differences between models depend on the segment."""
         return bool(self.p_value <= 1 - self.level)
 
+    @property
+    def best_differs(self) -> bool:
+        """Whether no model can be the best one in every segment, with the stated confidence."""
+        return not set.intersection(*(set(segment.best_set) for segment in self.segments))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentRows:
