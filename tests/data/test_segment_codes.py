@@ -63,7 +63,13 @@ def test_a_column_of_ids_is_refused(rows):
 
 def test_numbers_are_cut_at_quartiles_in_their_order():
     found = codes([str(number) for number in range(1, 101)] + [None])
-    assert list(sizes(found).items()) == [("≤ 25", 25), ("> 25 to 50", 25), ("> 50 to 75", 25), ("> 75", 25), (MISSING, 1)]
+    assert list(sizes(found).items()) == [
+        ("≤ 25", 25),
+        ("> 25 to 50", 25),
+        ("> 50 to 75", 25),
+        ("> 75", 25),
+        (MISSING, 1),
+    ]
 
 
 def test_few_numbers_are_values_like_others():
