@@ -19,7 +19,7 @@ from deconfound.formatting import quote
 MISSING, OTHER = "(missing)", "(other)"
 MAX_SEGMENTS = 20  # of one column, with names of their own; every further one widens the intervals of all
 MIN_SEGMENT_ROWS = 10  # smaller segments are pooled; fewer rows do not compare models
-MAX_POOLED_SHARE = 0.5  # of the rows, in a column of many values; more of them are ids rather than segments
+MAX_RARE_SHARE = 0.5  # of rows with such values, in a column of many; beyond it, values are rather ids than segments
 QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -48,8 +48,8 @@ class SegmentCodes:
             named = [None if value is None else ranges.name(numbers[value]) for value in values]
             return cls._from_names(column, named, ranges.names, pooled_values=0)
         small = _small_values(counts)
-        pooled_rows = sum(counts[value] for value in small)
-        if len(counts) > MAX_SEGMENTS and pooled_rows > MAX_POOLED_SHARE * counts.total():
+        rare_rows = sum(rows for rows in counts.values() if rows < MIN_SEGMENT_ROWS)
+        if len(counts) > MAX_SEGMENTS and rare_rows > MAX_RARE_SHARE * counts.total():
             raise DataError([_too_many(experiment.source, column, len(counts), counts.total())])
         named = [OTHER if value in small else value for value in values]
         ordered = sorted(counts.keys() - small, key=lambda value: (-counts[value], value))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deconfound.data.segment_codes import MIN_SEGMENT_ROWS, MISSING, OTHER
+from deconfound.diagnose.randomization import AssignmentBySegment
 from deconfound.escaping import escape_name
 from deconfound.formatting import format_percent, join_names, join_noted_names, pluralize, quote
 from deconfound.report.scale import Scale
@@ -24,7 +25,8 @@ def segment_heading(one: SegmentedValues) -> str:
 
 def segment_answer(result: Result) -> list[str]:
     """One sentence for the answer where some segment has another best model; otherwise none."""
-    columns = [one.column for one in result.segments if any(segment.other_best for segment in one.segments)]
+    trusted = [one for one in result.segments if not _doubt(one, result)]
+    columns = [one.column for one in trusted if any(segment.other_best for segment in one.segments)]
     if not columns:
         return []
     return [f"In some segments another model is best: see the segments by {join_names(columns)}."]
@@ -34,7 +36,7 @@ def segment_lines(one: SegmentedValues, result: Result) -> list[str]:
     """The answer first: whether the best model differs and where, where it is confirmed, and what was pooled."""
     if len(one.segments) < 2:
         return [f"All rows are in one segment, {quote(one.segments[0].name)}: there is nothing to compare."]
-    return [_answer(one), *_confirmed(one), *_rest(one), *_scope(result)]
+    return [*_doubt(one, result), _answer(one), *_confirmed(one), *_rest(one), *_scope(result)]
 
 
 def segment_summary(one: SegmentedValues, result: Result) -> str:
@@ -64,6 +66,17 @@ def _row(segment: Segment, scale: Scale) -> tuple[str, ...]:
     )
 
 
+def _doubt(one: SegmentedValues, result: Result) -> list[str]:
+    """Stands above the answer where segments depend on the assigned model."""
+    warned = (finding.details for finding in result.findings if finding.verdict in ("warn", "fail"))
+    if not any(isinstance(details, AssignmentBySegment) and details.column == one.column for details in warned):
+        return []
+    return [
+        f"Not to be relied on: {quote(one.column)} depends on the assigned model, as what is known only after the "
+        "answer does (see the warnings)."
+    ]
+
+
 def _answer(one: SegmentedValues) -> str:
     best, column, level = escape_name(one.overall_best), quote(one.column), format_percent(one.level)
     others = [segment for segment in one.segments if segment.other_best]
@@ -74,8 +87,8 @@ def _answer(one: SegmentedValues) -> str:
     p_value = format_raw_p_value(one.p_value)
     if one.differ:
         return (
-            f"Differences between models depend on {column} ({p_value}), but no segment shows at {level} confidence that "
-            f"another model than {best}, first overall, is the best."
+            f"Differences between models depend on {column} ({p_value}), but no segment shows at {level} confidence "
+            f"that another model than {best}, first overall, is the best."
         )
     return f"No evidence that the best model depends on {column} ({p_value} for equal differences in all segments)."
 
