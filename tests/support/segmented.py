@@ -32,6 +32,7 @@ def segmented_tables(*, effect: float = 0.35, rows: int = 120, seed: int = 0) ->
                 "model": [MODELS[code] for code in model],
                 "outcome": outcome.astype(np.float64),
                 "feature_x": rng.normal(size=count),
+                "feature_size": sizes(count),
                 "cluster": [f"{prefix}{row // 3}" for row in range(count)],
                 "language": [LANGUAGES[code] for code in language],
                 "tier": [None if row % 2 else "gold" for row in range(count)],
@@ -45,9 +46,15 @@ def segmented_tables(*, effect: float = 0.35, rows: int = 120, seed: int = 0) ->
             "context_id": np.repeat(experiment["context_id"].to_pylist(), 2),
             "model": list(MODELS) * rows,
             "feature_x": rng.normal(size=2 * rows),
+            "feature_size": np.repeat(sizes(rows), 2),
         }
     )
     return {"log": rated("l", 2 * rows), "experiment": experiment, "replay": replay}
+
+
+def sizes(count: int) -> np.ndarray:
+    """A feature of contexts, from 0 to 1."""
+    return np.arange(count) * 37 % 101 / 101
 
 
 @cache

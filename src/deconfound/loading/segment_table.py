@@ -106,9 +106,9 @@ def _joined(
 
 
 def _by_context(
-    wanted: pa.ChunkedArray, table: CanonicalTable, key: pa.ChunkedArray, name: str, problems: list[Problem]
+    contexts: pa.ChunkedArray, table: CanonicalTable, key: pa.ChunkedArray, name: str, problems: list[Problem]
 ) -> pa.ChunkedArray:
-    """The value of each wanted context, null where it has none; a context with two values is a problem."""
+    """The value of each given context, null where it has none; a context with two values is a problem."""
     values = table.arrow[name]
     filled = np.flatnonzero(values.is_valid().to_numpy())
     key, values = key.take(pa.array(filled)), values.take(pa.array(filled))
@@ -119,12 +119,12 @@ def _by_context(
     if len(conflicts):
         row = int(conflicts[0])
         earlier = int(first[inverse[row]])
-        contexts = len(np.unique(context[conflicts]))
+        count = len(np.unique(context[conflicts]))
         what = f"the context has {describe_value(name, values[row].as_py())}, but {quote(values[earlier].as_py())} in "
-        what += f"{table.locate(int(filled[earlier]))} ({contexts:,} such context{'s' * (contexts > 1)})"
+        what += f"{table.locate(int(filled[earlier]))} ({count:,} such context{'s' * (count > 1)})"
         fix = "Give every context one value, or put the column into the experiment, where every row has its own."
         problems.append(Problem(table.locate(int(filled[row])), what, fix))
     if not len(filled):
-        return pa.chunked_array([pa.nulls(len(wanted), pa.string())])
-    at = pc.index_in(wanted, value_set=key.combine_chunks())
+        return pa.chunked_array([pa.nulls(len(contexts), pa.string())])
+    at = pc.index_in(contexts, value_set=key.combine_chunks())
     return values.take(at)

@@ -21,9 +21,9 @@ from deconfound.value.values import Values
 TAIL_DF_SHARE = 0.6
 """Share of the degrees of freedom that counts far out, where the levels of many segments lie.
 
-The tails of a t statistic are those of fewer degrees of freedom where outcomes have a flatter distribution than the
-normal. By its Edgeworth expansion (Hall, 1992, 2.6), the share tends to 1 / (1 - excess kurtosis / 3) in the tails; no
-symmetric distribution has an excess kurtosis below -2. See decision 0026 for what it changes.
+The tails of a t statistic are those of fewer degrees of freedom where outcomes have lighter tails than the normal. By
+the Edgeworth expansion for symmetric outcomes (Hall, 1992, 2.6), the share tends to 1 / (1 - excess kurtosis / 3) far
+out; no distribution has an excess kurtosis below -2. See decision 0026 for what it changes.
 """
 
 
