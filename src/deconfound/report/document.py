@@ -19,16 +19,15 @@ from deconfound.report.attribution_text import explain_log_weight
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT_RANGE, Scale
-from deconfound.report.segment_text import segment_summary
+from deconfound.report.segment_document import segments_document
+from deconfound.report.values_document import number_array, read_values, values_document
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
-from deconfound.value import Values
 from deconfound.value.efficient import EfficientValues, ExclusionTest
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
-from deconfound.value.segments import Segment, SegmentedValues
 from deconfound.value.unrated_rows import MissingOutcomes
 
 SCHEMA = 7
@@ -92,42 +91,6 @@ def recommendation_counts(result: Result) -> dict[str, Any]:
     }
 
 
-def values_document(values: Values, level: float) -> dict[str, Any]:
-    """Values as a table, and with their covariance."""
-    document: dict[str, Any] = to_jsonable(
-        {
-            "method": values.method,
-            "table": values.table(level),
-            "estimate": values.estimate,
-            "covariance": values.covariance,
-            "df": values.df,
-            "max_difference_df": values.max_difference_df,
-            "binomial_variance": values.binomial_variance,
-            "interval_center": values.interval_center,
-            "posterior_covariance": values.posterior_covariance,
-            "reward_weight": values.reward_weight,
-            "shrinkage_fraction": values.shrinkage_fraction,
-            "cost": values.cost,
-        }
-    )
-    return document
-
-
-def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
-    """The inverse of ``values_document``."""
-    optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"reward_weight": np.nan, "cost": np.nan}
-    return Values(
-        models,
-        estimate=_array(stored["estimate"], np.nan),
-        covariance=_array(stored["covariance"], np.inf),
-        method=stored["method"],
-        max_difference_df=stored["max_difference_df"],
-        shrinkage_fraction=stored["shrinkage_fraction"],
-        **{name: None if stored[name] is None else _array(stored[name], null) for name, null in optional.items()},
-    )
-
-
 def attribution_document(attribution: Attribution | None, scale: Scale) -> dict[str, Any] | None:
     """Shares with their bootstrap standard deviations by source and view, and what they mean for the log."""
     if attribution is None:
@@ -146,7 +109,7 @@ def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
     if stored is None:
         return None
     shares, bootstrap_sd = (
-        _array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
+        number_array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
         for name in ("shares", "bootstrap_sd")
     )
     if not (np.abs(shares) <= MAX_SHARE).all():
@@ -193,7 +156,7 @@ def read_efficient(stored: dict[str, Any] | None, models: tuple[str, ...]) -> Ef
             values=read_values(result["values"], models),
             doubly_robust=read_values(result["doubly_robust"], models),
             uses_shared_outputs=np.array(result["uses_shared_outputs"], dtype=np.bool_),
-            widening=_array(result["widening"], np.nan),
+            widening=number_array(result["widening"], np.nan),
             exclusion=ExclusionTest(**_with_arrays(result["exclusion"])),
         ),
     )
@@ -232,50 +195,6 @@ def read_missing(stored: dict[str, Any] | None, models: tuple[str, ...]) -> Miss
     )
 
 
-def segments_document(one: SegmentedValues, result: Result) -> dict[str, Any]:
-    """The segments of one column; in their tables, intervals hold for all segments together."""
-    return {
-        "column": one.column,
-        "overall_best": one.overall_best,
-        "best_differs": one.best_differs,
-        "differ": one.differ,
-        "p_value": one.p_value,
-        "level": one.level,
-        "missing_rows": one.missing_rows,
-        "pooled_values": one.pooled_values,
-        "summary": segment_summary(one, result),
-        "segments": [_segment_document(segment, one.level) for segment in one.segments],
-    }
-
-
-def _segment_document(segment: Segment, level: float) -> dict[str, Any]:
-    return {
-        "name": segment.name,
-        "rows": segment.rows,
-        "contexts": segment.contexts,
-        "share": segment.share,
-        "best_set": list(segment.best_set),
-        "other_best": segment.other_best,
-        "interval": segment.interval.tolist(),
-        "values": {**values_document(segment.values, level), "table": to_jsonable(segment.table())},
-    }
-
-
-def read_segments(stored: dict[str, Any], models: tuple[str, ...]) -> SegmentedValues:
-    """The inverse of ``segments_document``."""
-    names = ("column", "overall_best", "p_value", "level", "missing_rows", "pooled_values")
-    segments = tuple(
-        Segment(
-            **{name: one[name] for name in ("name", "rows", "contexts", "share", "other_best")},
-            values=read_values(one["values"], models),
-            interval=_array(one["interval"], np.nan),
-            best_set=tuple(one["best_set"]),
-        )
-        for one in stored["segments"]
-    )
-    return SegmentedValues(**{name: stored[name] for name in names}, segments=segments)
-
-
 def read_routing(stored: dict[str, Any]) -> RoutingGain:
     """A routing gain from its JSON form."""
     values: dict[str, Any] = {field.name: _from_json(stored[field.name]) for field in fields(RoutingGain)}
@@ -299,18 +218,11 @@ def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:
     return {source: dict(zip(FEATURE_VIEWS, row, strict=True)) for source, row in zip(SOURCES, rows, strict=True)}
 
 
-def _array(stored: list[Any], null: float) -> FloatArray:
-    """An array of numbers in which null has this value."""
-    filled = [_array(row, null) if isinstance(row, list) else null if row is None else row for row in stored]
-    if not all(isinstance(one, np.ndarray | int | float) and not isinstance(one, bool) for one in filled):
-        raise TypeError("text or true stands where a number belongs")
-    return np.array(filled, dtype=np.float64)
-
-
 def _with_arrays(stored: dict[str, Any]) -> dict[str, Any]:
     """Lists become arrays, and null becomes NaN."""
     return {
-        name: _array(value, np.nan) if isinstance(value, list) else _from_json(value) for name, value in stored.items()
+        name: number_array(value, np.nan) if isinstance(value, list) else _from_json(value)
+        for name, value in stored.items()
     }
 
 

@@ -29,14 +29,14 @@ from deconfound.report.document import (
     read_log_bias,
     read_missing,
     read_routing,
-    read_segments,
-    read_values,
 )
 from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
 from deconfound.report.plausibility import MAX_FINDINGS, check_reading, check_result
 from deconfound.report.policy_arrays import policy_from_arrays, policy_to_arrays
 from deconfound.report.policy_checks import POLICY_ARRAYS, FeatureSizes
+from deconfound.report.segment_document import read_segments
+from deconfound.report.values_document import read_values
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
