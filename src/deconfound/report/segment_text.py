@@ -36,12 +36,23 @@ def segment_lines(one: SegmentedValues, result: Result) -> list[str]:
     """The answer first: whether the best model differs and where, where it is confirmed, and what was pooled."""
     if len(one.segments) < 2:
         return [f"All rows are in one segment, {quote(one.segments[0].name)}: there is nothing to compare."]
-    return [*_doubt(one, result), _answer(one), *_confirmed(one), *_rest(one), *_scope(result)]
+    return [*_doubt(one, result), _answer(one), *_confirmed(one), *_rest(one)]
+
+
+def segment_scope(result: Result) -> list[str]:
+    """Which statements hold together, and for which contexts."""
+    together = "of all columns together" if len(result.segments) > 1 else "together"
+    lines = [f"Intervals and possibly best models hold for all segments {together}."]
+    if result.population.kind == "target":
+        lines.append("Rows of a segment are weighted as for the target, which balances all rows, not each segment.")
+    elif result.population.kind != "experiment":
+        lines.append("Segments are those of the experiment's own contexts.")
+    return lines
 
 
 def segment_summary(one: SegmentedValues, result: Result) -> str:
     """All sentences on one column as one text."""
-    return " ".join(segment_lines(one, result))
+    return " ".join([*segment_lines(one, result), *segment_scope(result)])
 
 
 def segment_rows(one: SegmentedValues, result: Result) -> list[tuple[str, ...]]:
@@ -127,15 +138,4 @@ def _rest(one: SegmentedValues) -> list[str]:
     unjudged = [segment.name for segment in one.segments if not np.isfinite(segment.values.standard_error).any()]
     if unjudged:
         lines.append(f"Too few randomized rows for any interval: {join_names(unjudged)}.")
-    return lines
-
-
-def _scope(result: Result) -> list[str]:
-    """Which statements hold together, and for which contexts."""
-    together = "of all columns together" if len(result.segments) > 1 else "together"
-    lines = [f"Intervals and possibly best models hold for all segments {together}."]
-    if result.population.kind == "target":
-        lines.append("Rows of a segment are weighted as for the target, which balances all rows, not each segment.")
-    elif result.population.kind != "experiment":
-        lines.append("Segments are those of the experiment's own contexts.")
     return lines

@@ -26,10 +26,15 @@ from deconfound.report.method_text import method_lines
 from deconfound.report.missing_text import missing_outcome_lines
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
-from deconfound.report.segment_text import segment_answer, segment_heading, segment_lines, segment_rows
+from deconfound.report.segment_text import (
+    segment_answer,
+    segment_heading,
+    segment_lines,
+    segment_rows,
+    segment_scope,
+)
 from deconfound.result import Result
 from deconfound.value import Values
-from deconfound.value.segments import SegmentedValues
 
 MAX_LISTED_PAIRS = 6  # more are listed by rank
 EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
@@ -70,7 +75,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
         Section("Shared outputs", shared_output_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),
-        *(_segment_section(one, result) for one in result.segments),
+        *_segment_sections(result),
         _check_section(result),
     ]
     if verbose:
@@ -235,8 +240,12 @@ def _routing_lines(result: Result) -> list[str]:
     return [*routing, contexts]
 
 
-def _segment_section(one: SegmentedValues, result: Result) -> Section:
-    return Section(segment_heading(one), segment_lines(one, result), segment_rows(one, result))
+def _segment_sections(result: Result) -> list[Section]:
+    """One for each column; the first says what holds for all of them."""
+    found = [
+        Section(segment_heading(one), segment_lines(one, result), segment_rows(one, result)) for one in result.segments
+    ]
+    return [each._replace(lines=[*each.lines, *segment_scope(result)]) for each in found[:1]] + found[1:]
 
 
 def _check_section(result: Result) -> Section:
