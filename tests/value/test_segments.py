@@ -10,7 +10,7 @@ from scipy import stats
 
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
-from deconfound.value.segments import TAIL_DF_SHARE, SegmentedValues, SegmentRows, estimate_segments
+from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
 
 MODELS = ("ant", "bee", "cat")
 LEVEL = 0.95
@@ -41,6 +41,23 @@ def experiment(
 
 def overall_of(rows: SegmentRows) -> Values:
     return shrink_toward(tuned_doubly_robust(rows.data), rows.data.q.mean(axis=0))
+
+
+def naive_variance(data: ScoredExperiment, inside: np.ndarray) -> np.ndarray:
+    """Of own rows, or that of as many rows with the dispersion of all of them, whichever is larger."""
+    whole, own = tuned_doubly_robust(data), tuned_doubly_robust(data.take(inside))
+    variance = np.diag(own.covariance).copy()
+    for model in range(len(data.models)):
+        all_rows, rows = (np.count_nonzero(codes == model) for codes in (data.model, data.model[inside]))
+        dispersion = whole.covariance[model, model] * all_rows / whole.binomial_variance[model]
+        variance[model] = max(variance[model], dispersion * own.binomial_variance[model] / rows)
+    return variance
+
+
+def segment_values(data: ScoredExperiment, inside: np.ndarray) -> Values:
+    own = tuned_doubly_robust(data.take(inside))
+    factor = np.sqrt(naive_variance(data, inside) / np.diag(own.covariance))
+    return replace(own, covariance=own.covariance * factor[:, None] * factor[None, :])
 
 
 def evaluate(rows: SegmentRows, *codes: np.ndarray, level: float = LEVEL) -> tuple[SegmentedValues, ...]:
@@ -103,8 +120,8 @@ def test_each_segment_is_what_its_rows_alone_show(planted):
                 MODELS, data.q[inside], data.prediction[inside], data.model[inside], data.outcome[inside]
             )
         )
-        own = replace(own, df=own.df * TAIL_DF_SHARE)
         np.testing.assert_allclose(segment.values.center, own.estimate, atol=1e-12)
+        np.testing.assert_allclose(np.diag(segment.values.covariance), naive_variance(data, inside), atol=1e-12)
         assert segment.rows == segment.contexts == len(inside)
         assert segment.share == pytest.approx(len(inside) / len(code))
         expected = segment.values.interval(LEVEL ** (1 / 3), simultaneous=True)
@@ -118,7 +135,7 @@ def test_point_estimates_move_toward_the_other_rows_and_the_predicted_change(pla
     for at, segment in enumerate(found.segments):
         others = tuned_doubly_robust(rows.data.take(code != at))
         change = rows.data.q[code == at].mean(axis=0) - rows.data.q[code != at].mean(axis=0)
-        own = tuned_doubly_robust(rows.data.take(code == at))
+        own = segment_values(rows.data, code == at)
         expected = shrink_toward(own, others.estimate + others.reward_weight * change)
         np.testing.assert_allclose(segment.values.estimate, expected.estimate, atol=1e-12)
 
@@ -128,14 +145,14 @@ def test_the_p_value_is_that_of_welch_tests_and_bonferroni(planted):
     (found,) = evaluate(rows, code)
     best, p_values = MODELS.index(found.overall_best), []
     for at in range(3):
-        here, there = (tuned_doubly_robust(rows.data.take(mask)) for mask in (code == at, code != at))
+        here, there = (segment_values(rows.data, mask) for mask in (code == at, code != at))
         for model in {0, 1, 2} - {best}:
             change, variance, spent = 0.0, 0.0, 0.0
             for sign, one in ((1, here), (-1, there)):
                 c = one.covariance
                 own = c[model, model] + c[best, best] - 2 * c[model, best]
                 apart = np.diag(c)[[model, best]]
-                df = apart.sum() ** 2 / (apart**2 / (TAIL_DF_SHARE * one.df[[model, best]])).sum()
+                df = apart.sum() ** 2 / (apart**2 / one.df[[model, best]]).sum()
                 change += sign * (one.estimate[model] - one.estimate[best])
                 variance += own
                 spent += own**2 / min(df, one.max_difference_df)

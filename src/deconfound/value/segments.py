@@ -16,15 +16,8 @@ from deconfound.value.control_variate import tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.multiple_comparisons import check_level, t_to_z
 from deconfound.value.shrinkage import shrink_toward
+from deconfound.value.small_sample import ModelWeights
 from deconfound.value.values import Values
-
-TAIL_DF_SHARE = 0.6
-"""Share of the degrees of freedom that counts far out, where the levels of many segments lie.
-
-The tails of a t statistic are those of fewer degrees of freedom where outcomes have lighter tails than the normal. By
-the Edgeworth expansion for symmetric outcomes (Hall, 1992, 2.6), the share tends to 1 / (1 - excess kurtosis / 3) far
-out; no distribution has an excess kurtosis below -2. See decision 0026 for what it changes.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +89,8 @@ def estimate_segments(
     means that a claim of another best model is wrong in any segment with probability at most 1 - level.
     """
     check_level(level)
-    parts = [_Part.all_of(codes, rows, overall) for codes in columns]
+    dispersion = _Dispersion.of(rows.data)
+    parts = [_Part.all_of(codes, rows, overall, dispersion) for codes in columns]
     sets = sum(map(len, parts))
     best = overall.ranking()[0]
     return tuple(
@@ -126,23 +120,26 @@ class _Part:
     share: float
 
     @classmethod
-    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values) -> list[Self]:
+    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values, dispersion: _Dispersion) -> list[Self]:
         """The segments of a column whose rows have any weight."""
-        masks = ((name, codes.code == at) for at, name in enumerate(codes.names))
-        return [cls.estimate(name, rows, inside, overall) for name, inside in masks if rows.data.weight[inside].any()]
+        masks = [(name, codes.code == at) for at, name in enumerate(codes.names)]
+        weight = rows.data.weight
+        return [cls.estimate(name, rows, inside, overall, dispersion) for name, inside in masks if weight[inside].any()]
 
     @classmethod
-    def estimate(cls, name: str, rows: SegmentRows, inside: NDArray[np.bool_], overall: Values) -> Self:
+    def estimate(
+        cls, name: str, rows: SegmentRows, inside: NDArray[np.bool_], overall: Values, dispersion: _Dispersion
+    ) -> Self:
         """The point estimates move toward the other segments' values plus the difference that the reward predicts.
 
         The segment's own rows have no part in that source, so that its agreement with them is evidence.
         """
         weight, gross = rows.data.weight, overall.before_cost.estimate
         share = float(weight[inside].sum() / weight.sum())
-        own = _values(rows, inside).with_common_error(rows.common_variance / share)
+        own = dispersion.values(rows.data.take(inside)).with_common_error(rows.common_variance / share)
         others, source = None, gross
         if weight[~inside].any():
-            others = _values(rows, ~inside)
+            others = dispersion.values(rows.data.take(~inside))
             source = np.where(np.isnan(others.center), gross, others.center) + _predicted_change(rows, inside, others)
         shrunken = shrink_toward(own, source)
         return cls(
@@ -182,10 +179,37 @@ class _Part:
         return np.asarray(2 * ndtr(-np.abs(t_to_z((here - there) / np.sqrt(variances.sum(axis=0)), welch))))
 
 
-def _values(rows: SegmentRows, at: NDArray[np.bool_]) -> Values:
-    """Doubly robust values of some rows, for levels far out in the tails."""
-    values = tuned_doubly_robust(rows.data.take(at))
-    return replace(values, df=TAIL_DF_SHARE * values.df_or_inf)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dispersion:
+    """Variance of each model's value over all rows, as a share of that of as many yes/no outcomes.
+
+    Few rows may miss the outcomes that vary most: then the mean is off and the variance too small, both at once. At the
+    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are.
+    """
+
+    share: FloatArray  # (k,)
+
+    @classmethod
+    def of(cls, data: ScoredExperiment) -> Self:
+        """That of all rows."""
+        values = tuned_doubly_robust(data)
+        return cls(np.diag(values.covariance) / _yes_no_variance(values, data))
+
+    def values(self, data: ScoredExperiment) -> Values:
+        """Doubly robust values of some of the rows, with variances that are no smaller."""
+        values = tuned_doubly_robust(data)
+        least = self.share * _yes_no_variance(values, data)
+        variance = np.diag(values.covariance)
+        raised = np.isfinite(variance) & np.isfinite(least) & (variance < least) & (variance > 0)
+        factor = np.sqrt(np.divide(least, variance, out=np.ones_like(least), where=raised))
+        return replace(values, covariance=values.covariance * np.outer(factor, factor))
+
+
+def _yes_no_variance(values: Values, data: ScoredExperiment) -> FloatArray:
+    """Variance of each model's mean (k,), if outcomes were yes/no and independent between clusters."""
+    weights = ModelWeights.from_rows(data.model, len(data.models), data.weight / data.propensity, data.cluster)
+    possible = np.ones(len(data.models)) if values.binomial_variance is None else values.binomial_variance
+    return np.where(weights.inestimable, np.nan, possible * weights.sum_squared_weight)
 
 
 def _predicted_change(rows: SegmentRows, inside: NDArray[np.bool_], others: Values) -> FloatArray:
