@@ -10,6 +10,7 @@ import numpy as np
 from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
 from deconfound.decide.recommendation import Policy
@@ -25,7 +26,7 @@ from deconfound.evidence import require_feasible_size, require_information, requ
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
-from deconfound.loading import load_contexts
+from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
@@ -41,6 +42,7 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
+from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
 from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
 from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
@@ -89,8 +91,11 @@ def prepare(
     if options.target is not None:
         normalize = study.reading.normalize_contexts
         target = load_contexts(options.target, columns=options.target_columns, normalize_contexts=normalize)
+    if options.segments is not None:
+        study = with_segments(study, options.segments, options.segment_columns)
     progress("reading texts", 0.0)
     study = study.in_content_order()
+    segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
     with one_blas_thread():
         arrays = StudyArrays.from_study(study, options.features)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
@@ -98,7 +103,7 @@ def prepare(
         require_overlap(checks.transport_weights)
     source = source_name(options.target, "target")
     population = describe_population(study, target, source, checks.transport_weights, options.extra_contexts)
-    return PreparedStudy(study, arrays, checks, cost, population, level, seed, options, progress)
+    return PreparedStudy(study, arrays, checks, cost, population, segments, level, seed, options, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +115,7 @@ class PreparedStudy:
     checks: CheckReport
     cost: FloatArray | None  # (k,) in units of the outcome from 0 to 1
     population: Population
+    segments: tuple[SegmentCodes, ...]
     level: float
     seed: int
     options: EvaluationOptions
@@ -203,6 +209,7 @@ class PreparedStudy:
             attribution=fitted.attribution,
             efficient=estimated.efficient,
             missing=self._missing_outcomes(data),
+            segments=self._segments(data, self._net(estimated.reported)),
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
@@ -235,6 +242,10 @@ class PreparedStudy:
             return None
         rows = RandomizedRows.from_study(self.study, unrated, self.arrays)
         return estimate_missing_outcomes(self.study.models, rows, data, self.seed)
+
+    def _segments(self, data: ScoredExperiment, overall: Values) -> tuple[SegmentedValues, ...]:
+        rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance)
+        return estimate_segments(self.segments, rows, overall, self.level)
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)

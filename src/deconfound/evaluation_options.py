@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -25,7 +25,9 @@ class EvaluationOptions:
     as ``load`` does. ``cost`` is the cost of one output of every model, in units of the user's outcome (stars, on a
     scale of stars): values, recommendations and routing are net of it. ``refits`` is the number of bootstrap refits
     behind recommendations and attribution. ``extra_contexts`` averages over contexts that were replayed beyond the
-    experiment's, too: right only if they were drawn from the same population, which no test can show.
+    experiment's, too: right only if they were drawn from the same population, which no test can show. ``segments`` is a
+    file or table of contexts, by ``context_id`` or ``context``, with columns that divide them, all of these or only
+    ``segment_columns``: values are reported by them, as by the columns that ``load`` was given as ``segments``.
 
     ``method`` "efficient" lets outcomes of identical outputs count for every model that could have written them: right
     only if models affect outcomes through their outputs alone, which is tested. "paper" is the paper's doubly robust
@@ -40,6 +42,8 @@ class EvaluationOptions:
     cost: Mapping[str, float] | None = None
     refits: int = BOOTSTRAP_REFITS
     extra_contexts: bool = False
+    segments: TableLike | None = None
+    segment_columns: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -55,6 +59,11 @@ class EvaluationOptions:
         if self.extra_contexts and self.target is not None:
             raise UsageError(
                 "extra_contexts (--extra-contexts) and target (--target) name two populations; give one of them."
+            )
+        if self.segment_columns is not None and self.segments is None:
+            raise UsageError(
+                "segment_columns are columns of the table segments (--segments-from); for those of the study's own "
+                "tables, name them to load as segments."
             )
         if self.method == PAPER and (self.extra_contexts or self.target is not None):
             raise UsageError(

@@ -24,6 +24,7 @@ from deconfound.value import Contrast, Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
+from deconfound.value.segments import SegmentedValues
 from deconfound.value.unrated_rows import MissingOutcomes
 
 
@@ -89,6 +90,7 @@ class Result:
     level: float
     seed: int
     reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
+    segments: tuple[SegmentedValues, ...] = ()  # one for each column that divides the contexts
 
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"

@@ -50,7 +50,7 @@ def test_json_has_the_numbers_and_no_weights(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--by", "topi"], 'there is no column "topi", by which models are to be chosen'),
+        (["--by", "topi"], 'there is no column "topi", which is to divide rows into segments'),
         (["--by", " "], "--by is empty"),
         (["--kind", "segments"], "name it with --by"),
         (["--kind", "context", "--by", "topic"], "give one of them"),

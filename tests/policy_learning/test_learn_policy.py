@@ -64,7 +64,7 @@ def tables(seed: int = 0, rows: int = 160, effect: float = 0.35) -> dict[str, pa
 
 
 def load(found: dict[str, pa.Table], by: str | None = None) -> dc.Study:
-    return dc.load(**found, columns=None if by is None else {"experiment.segment": by})
+    return dc.load(**found, segments=() if by is None else by)
 
 
 @pytest.fixture(scope="module")

@@ -19,12 +19,11 @@ from deconfound.report.document import (
     read_attribution,
     read_log_bias,
     read_routing,
-    read_values,
     recommendation_counts,
-    values_document,
 )
 from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT, Scale
+from deconfound.report.values_document import read_values, values_document
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
 from deconfound.value import Values
 from deconfound.value.log_bias import LogBias

@@ -53,6 +53,9 @@ def randomization_findings():
         yield with_p_values("sample ratio", verdict, ratio, "A1", 21.6, p)
         yield with_p_values("assignment over time", verdict, drift, "A1", 4.4, p)
         yield with_p_values("assignment by context", verdict, randomization.AssignmentByContext(60), "A1", 3.2, p)
+    for verdict, p in (("pass", P), ("warn", TINY_P)):
+        by_language = randomization.AssignmentBySegment("language", 60)
+        yield with_p_values("assignment by segment", verdict, by_language, "A1", 3.2, p)
     declared = replace(drift, declared_second_half=0.4)
     yield with_p_values("assignment over time", "fail", declared, "A1", 4.4, TINY_P)
     yield open_question("sample ratio", randomization.TooFewDraws(1, by_cluster=False), "A1")

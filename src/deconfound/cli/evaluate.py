@@ -33,6 +33,7 @@ from deconfound.cli.output_path import (
     writing,
 )
 from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.segment_options import add_segment_options, parse_segments
 from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
 from deconfound.errors import AssumptionError, UsageError
@@ -74,6 +75,7 @@ def add_command(commands: Commands) -> None:
         help="average over replayed contexts outside the experiment too: right only if drawn from the same population",
     )
     add_cost_options(parser)
+    add_segment_options(parser)
     parser.add_argument(
         "--refits",
         type=int,
@@ -120,10 +122,11 @@ def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
     names = arguments.outcome
     if len(set(names)) < len(names):
         raise UsageError("--outcome names a column more than once; name each once.")
+    segments = () if arguments.segments_from is not None else parse_segments(arguments.segments) or ()
     if len(names) < 2:
-        results = _evaluate(load_study(arguments), arguments)
+        results = _evaluate(load_study(arguments, segments=segments), arguments)
         return [OutcomeResult(names[0] if names else "", result) for result in results]
-    studies = load_outcomes(arguments, names)
+    studies = load_outcomes(arguments, names, segments=segments)
     return [OutcomeResult(name, result) for name, study in studies.items() for result in _evaluate(study, arguments)]
 
 
@@ -201,6 +204,8 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         cost=parse_costs(arguments.cost, arguments.value_of_outcome),
         refits=arguments.refits,
         extra_contexts=arguments.extra_contexts,
+        segments=arguments.segments_from,
+        segment_columns=parse_segments(arguments.segments) if arguments.segments_from is not None else None,
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     for family in families:
@@ -234,7 +239,7 @@ def _output_path(output: str, arguments: argparse.Namespace) -> Path:
 
 
 def _inputs(arguments: argparse.Namespace) -> tuple[Path, ...]:
-    return input_files(arguments, ("log", "experiment", "replay", "target"))
+    return input_files(arguments, ("log", "experiment", "replay", "target", "segments_from"))
 
 
 def _check_result_folder(folder: Path, arguments: argparse.Namespace) -> None:

@@ -170,8 +170,8 @@ def add_target_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="FILE", help="contexts to generalize to (default: the experiment's)")
 
 
-def load_study(arguments: argparse.Namespace) -> Study:
-    """Read the tables that the arguments name."""
+def load_study(arguments: argparse.Namespace, *, segments: Sequence[str] = ()) -> Study:
+    """Read the tables that the arguments name, with columns of segments."""
     from deconfound.loading import load
 
     return load(
@@ -189,6 +189,7 @@ def load_study(arguments: argparse.Namespace) -> Study:
         normalize_contexts=arguments.normalize_contexts,
         assignment=arguments.assignment,
         incomplete="drop" if arguments.drop_incomplete else "error",
+        segments=segments,
     )
 
 

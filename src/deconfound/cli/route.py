@@ -25,8 +25,6 @@ from deconfound.errors import AssumptionError, UsageError
 if TYPE_CHECKING:
     from deconfound.policy_learning import LearnedPolicy
 
-SEGMENT = "experiment.segment"
-
 
 def add_command(commands: Commands) -> None:
     """Declare the options."""
@@ -83,7 +81,7 @@ def _learn(arguments: argparse.Namespace) -> LearnedPolicy:
     if arguments.kind == "context" and arguments.by is not None:
         raise UsageError("--kind context chooses by the prompt and --by by a column; give one of them.")
     options = EvaluationOptions(cost=parse_costs(arguments.cost, arguments.value_of_outcome))
-    study, progress = load_study(_with_segment(arguments)), ProgressLine(arguments.quiet)
+    study, progress = load_study(arguments, segments=_segments(arguments)), ProgressLine(arguments.quiet)
     try:
         return route(
             study,
@@ -98,13 +96,11 @@ def _learn(arguments: argparse.Namespace) -> LearnedPolicy:
         progress.clear()
 
 
-def _with_segment(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with --by as a column of the experiment."""
-    if arguments.by is None:
-        return arguments
-    if not arguments.by.strip():
+def _segments(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The column of --by."""
+    if arguments.by is not None and not arguments.by.strip():
         raise UsageError("--by is empty; name a column of the experiment.")
-    return argparse.Namespace(**{**vars(arguments), "map": [*arguments.map, f"{SEGMENT}={arguments.by}"]})
+    return () if arguments.by is None else (arguments.by,)
 
 
 def _output_path(arguments: argparse.Namespace) -> Path | None:

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 ONE_SCALE = "Outcomes of one run share a scale: evaluate each by itself, with its own --outcome-range."
 
 
-def load_outcomes(arguments: argparse.Namespace, names: Sequence[str]) -> dict[str, Study]:
+def load_outcomes(
+    arguments: argparse.Namespace, names: Sequence[str], *, segments: Sequence[str] = ()
+) -> dict[str, Study]:
     """The study of each outcome, by its column; outcomes on different scales raise before any is evaluated."""
     studies: dict[str, Study] = {}
     for name in names:
         try:
-            studies[name] = load_study(argparse.Namespace(**{**vars(arguments), "outcome": [name]}))
+            studies[name] = load_study(argparse.Namespace(**{**vars(arguments), "outcome": [name]}), segments=segments)
         except DataError as error:
             outside = [problem for problem in error.problems if " is outside " in problem.what]
             if not outside:

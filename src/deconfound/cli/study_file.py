@@ -20,7 +20,7 @@ from deconfound.formatting import did_you_mean, quote, shell_argument
 
 EXTENSION = ".toml"
 STUDY_COMMANDS = ("evaluate", "check", "plan", "route", "monitor")
-PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output", "state")
+PATH_OPTIONS = ("log", "experiment", "replay", "target", "assignment", "output", "state", "segments-from")
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 2  # of tables: [map] and [map.log]
 

@@ -1,6 +1,7 @@
 """The tables of a study, and the checks that they fit together."""
 
 from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
+from deconfound.data.row_order import SEGMENT_PREFIX
 from deconfound.data.study import IncompleteReplay, Study, split_unrated
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
@@ -20,6 +21,7 @@ from deconfound.data.tables import (
 __all__ = [
     "NO_CHOICES",
     "PROPENSITY_PREFIX",
+    "SEGMENT_PREFIX",
     "TEXT_COLUMNS",
     "Experiment",
     "IncompleteReplay",

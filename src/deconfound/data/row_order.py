@@ -21,6 +21,8 @@ Hashes = NDArray[np.uint64]
 ASSIGNMENT_COLUMNS = ("model", "assigned_model", "unit")
 """What only says how the model was chosen, like ``propensity_*``."""
 
+SEGMENT_PREFIX = "segment_"  # and the name of a column that divides rows; text, or null where it is missing
+
 TEXTS_AT_ONCE = 10_000  # turned into Python objects
 LARGE_COLUMN_BYTES = 1 << 30  # Arrow's plain strings count up to 2 GB in one piece
 ROWS_AT_ONCE = 1 << 16  # of such a column, in one piece
@@ -33,14 +35,16 @@ def content_order(table: pa.Table) -> Codes:
     """Row numbers in the order of their content.
 
     The names of models decide only between rows that agree in everything else, so that renaming a model changes no
-    sample, nor does a declared assignment. Draw numbers come last of all: where the user gave none, they count the
-    rows of the file.
+    sample, nor does a declared assignment. Segments come after them: to ask for segments changes no value. Draw numbers
+    come last of all: where the user gave none, they count the rows of the file.
     """
     first = _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
     by_model = sorted(name for name in table.column_names if _describes_choice(name))
     second = _mix(first + _hash_columns(table, by_model))
+    segments = sorted(name for name in table.column_names if name.startswith(SEGMENT_PREFIX))
+    third = _hash_columns(table, segments)
     draw = table["draw"].to_numpy() if "draw" in table.column_names else np.zeros(table.num_rows)
-    return np.lexsort((draw, second, first))
+    return np.lexsort((draw, third, second, first))
 
 
 def take_rows(table: pa.Table, order: Codes) -> pa.Table:
@@ -64,7 +68,7 @@ def _describes_row(name: str, table: pa.Table) -> bool:
     """Whether a column says something other than who wrote the output; an id stands for the text of its context."""
     if name == "context":
         return "context_id" not in table.column_names
-    return name != "draw" and not _describes_choice(name)
+    return name != "draw" and not name.startswith(SEGMENT_PREFIX) and not _describes_choice(name)
 
 
 def _describes_choice(name: str) -> bool:

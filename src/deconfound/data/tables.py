@@ -4,7 +4,7 @@ All have ``context_id`` and ``model``, with text also ``context`` and ``output``
 
     log          outcome, label_* (optional), cluster (optional), time (optional)
     experiment   outcome, propensity and propensity_* (optional), cluster (optional), time (optional),
-                 unit, segment and assigned_model (optional)
+                 unit, segment_* and assigned_model (optional)
     replay       draw
 
 ``time`` orders the rows of one table: seconds since 1970 for calendar times, otherwise the user's own number.
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deconfound.data.encode import encode_by_appearance
-from deconfound.data.row_order import content_order, take_rows
+from deconfound.data.row_order import SEGMENT_PREFIX, content_order, take_rows
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding
 from deconfound.formatting import join_noted_names, quote
@@ -116,6 +116,7 @@ class Table:
     required: ClassVar[dict[str, str]]
     optional: ClassVar[dict[str, str]]
     prefixes: ClassVar[tuple[str, ...]] = ("feature_",)
+    text_prefixes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         problems = [*self._missing_columns(), *self._invalid_columns()]
@@ -130,7 +131,8 @@ class Table:
         types = {**self.required, **self.optional}
         problems = []
         for name, kind in zip(self.arrow.column_names, map(str, self.arrow.schema.types), strict=True):
-            expected = "double" if name.startswith(self.prefixes) else types.get(name)
+            by_prefix = "string" if name.startswith(self.text_prefixes) else "double"
+            expected = by_prefix if name.startswith((*self.prefixes, *self.text_prefixes)) else types.get(name)
             if expected is None:
                 what = f"column {quote(name)} does not belong to the {self.role}"
                 problems.append(Problem(self.source, what, "Drop it."))
@@ -193,9 +195,9 @@ class Experiment(Table):
     """Rows whose model was assigned at random.
 
     ``propensity`` is the probability of the assigned model, ``propensity_*`` that of each model that could be assigned.
-    Rows of one ``unit`` were drawn together. A policy may choose a model by ``segment``. ``assigned_model`` is what the
-    declared assignment draws for the row's unit, whatever model answered; it is empty where the unit takes no part in
-    the experiment.
+    Rows of one ``unit`` were drawn together. Values may be reported, and models chosen, by ``segment_*``.
+    ``assigned_model`` is what the declared assignment draws for the row's unit, whatever model answered; it is empty
+    where the unit takes no part in the experiment.
     """
 
     role: ClassVar[str] = "experiment"
@@ -206,15 +208,20 @@ class Experiment(Table):
         "cluster": "string",
         "time": "double",
         "unit": "string",
-        "segment": "string",
         "assigned_model": "string",
     }
     prefixes: ClassVar[tuple[str, ...]] = ("feature_", PROPENSITY_PREFIX)
+    text_prefixes: ClassVar[tuple[str, ...]] = (SEGMENT_PREFIX,)
 
     def propensities(self) -> dict[str, NDArray[np.float64]]:
         """The declared probabilities by model; empty where only that of the assigned model is known."""
         names = self.columns_with_prefix(PROPENSITY_PREFIX)
         return {name.removeprefix(PROPENSITY_PREFIX): self.arrow[name].to_numpy() for name in names}
+
+    @property
+    def segment_names(self) -> tuple[str, ...]:
+        """Names of the columns that divide the rows into segments, sorted."""
+        return tuple(name.removeprefix(SEGMENT_PREFIX) for name in self.columns_with_prefix(SEGMENT_PREFIX))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,13 @@ from deconfound.metrics import argmax_model
 from deconfound.value import MIN_ROWS_PER_MODEL, ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Clusters
 from deconfound.value.estimators import cluster_covariance
-from deconfound.value.multiple_comparisons import MAX_LEVEL, check_level, differences, t_quantile_at_z, two_sided_z
+from deconfound.value.multiple_comparisons import (
+    MAX_LEVEL,
+    check_level,
+    pairwise_differences,
+    t_quantile_at_z,
+    two_sided_z,
+)
 
 RoutingVerdict: TypeAlias = Literal["route", "one model", "cannot tell"]
 
@@ -156,7 +162,7 @@ def _gain_over(
     cost_influence = own_weight / own_weight.mean() * (extra_cost - mean_cost)
     cost_variance = cluster_covariance(cost_influence[:, None], rows.cluster)
     share_variance = cluster_covariance((weight * (differs - share))[:, None], data.cluster)
-    pair = differences(values.estimate, values.covariance, values.df_or_inf)
+    pair = pairwise_differences(values.estimate, values.covariance, values.df_or_inf)
     difference, df = float(pair.difference[0, 1]) - mean_cost, pair.df[0:1, 1]
     standard_error = float(np.hypot(pair.standard_error[0, 1], np.sqrt(cost_variance[0, 0])))
     total = np.hypot(share * standard_error, np.hypot(difference, standard_error) * np.sqrt(share_variance[0, 0]))

@@ -1,7 +1,8 @@
 """A1: were the experiment's models drawn as declared, whatever the context and the time?
 
-Three tests: the counts of the models, then time and context as predictors of the model. They need the probability of
-every model in every row. Where only that of the assigned model is declared, and it varies, none of them is possible.
+Tests of the counts of the models, then of time, context and columns of segments as predictors of the model. They need
+the probability of every model in every row. Where only that of the assigned model is declared, and it varies, none of
+them is possible.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from deconfound.data import Study
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.diagnose.assignment import Assignment, contradictory_total, read_assignment
 from deconfound.diagnose.assignment_tests import predict_assignment, sample_ratio_test, sample_redrawn_rows
 from deconfound.diagnose.multiplicity import PendingFinding
@@ -21,8 +23,10 @@ from deconfound.features.context_features import context_blocks
 from deconfound.findings import Finding, Verdict
 
 SAMPLE_RATIO, OVER_TIME, BY_CONTEXT = "sample ratio", "assignment over time", "assignment by context"
+BY_SEGMENT = "assignment by segment"
 TEXT_PENALTY, SURFACE_PENALTY = 0.01, 1.0  # of n: many weak directions of words, few strong ones of the surface
 TIME_PENALTY = 1e-3  # of n: the cosines are orthogonal and need next to none
+SEGMENT_PENALTY = 1e-3  # of n: so are the indicators of segments
 
 
 # --- details of the findings ---
@@ -96,6 +100,14 @@ class AssignmentByContext:
 
 
 @dataclass(frozen=True, slots=True)
+class AssignmentBySegment:
+    """A test of whether a column of segments predicts the assigned model, as one does that depends on the answer."""
+
+    column: str
+    draws: int
+
+
+@dataclass(frozen=True, slots=True)
 class IdenticalContexts:
     """Contexts that do not differ in any feature."""
 
@@ -121,6 +133,7 @@ def check_randomization(study: Study, seed: int) -> tuple[Finding | PendingFindi
         check_sample_ratio(assignment, seed),
         check_assignment_over_time(study, assignment, seed),
         check_assignment_by_context(study, assignment, seed),
+        *check_assignment_by_segment(study, assignment, seed),
     )
 
 
@@ -173,3 +186,16 @@ def check_assignment_by_context(study: Study, assignment: Assignment, seed: int)
     penalties = (TEXT_PENALTY, SURFACE_PENALTY) if study.has_text else (SURFACE_PENALTY,)
     test = predict_assignment(blocks, penalties, assignment, seed)
     return PendingFinding(BY_CONTEXT, "A1", AssignmentByContext(len(assignment)), test.statistic, test.p_value)
+
+
+def check_assignment_by_segment(study: Study, assignment: Assignment, seed: int) -> tuple[PendingFinding, ...]:
+    """Whether segments predict the model: then they depend on the answer, or models were not drawn alike in them."""
+    pending = []
+    for column in study.experiment.segment_names:
+        codes = SegmentCodes.from_experiment(study.experiment, column)
+        block = np.eye(len(codes.names))[codes.code[assignment.rows]]
+        if len(np.unique(codes.code[assignment.rows])) > 1:
+            test = predict_assignment((block,), (SEGMENT_PENALTY,), assignment, seed)
+            details = AssignmentBySegment(column, len(assignment))
+            pending.append(PendingFinding(BY_SEGMENT, "A1", details, test.statistic, test.p_value, worst="warn"))
+    return tuple(pending)

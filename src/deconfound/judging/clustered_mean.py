@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.value.multiple_comparisons import differences, t_quantile_at_z, two_sided_z
+from deconfound.value.multiple_comparisons import pairwise_differences, t_quantile_at_z, two_sided_z
 from deconfound.value.small_sample import ModelWeights
 
 ROUNDING_ATOL = 1e-12
@@ -54,7 +54,7 @@ def difference_of_means(values: FloatArray, group: IntArray, context: IntArray, 
     if weights.inestimable.any():
         found, contexts = float(mean[1] - mean[0]), len(np.unique(context))
         return Interval(found, math.nan, math.nan, math.nan, len(values), contexts)
-    pairs = differences(mean, weights.influence(values).covariance(), weights.df)
+    pairs = pairwise_differences(mean, weights.influence(values).covariance(), weights.df)
     return _interval(float(mean[1] - mean[0]), float(pairs.standard_error[1, 0]), float(pairs.df[1, 0]), level, context)
 
 

@@ -33,6 +33,7 @@ from deconfound.loading.outcome_ends import direction_finding, outside_range
 from deconfound.loading.outcome_words import OutcomeScale, translate_words
 from deconfound.loading.propensity_columns import is_propensity, to_propensities
 from deconfound.loading.raw import Column, RawTable
+from deconfound.loading.segment_columns import is_segment, to_segments
 from deconfound.loading.times import to_times
 
 COLUMN_ORDER = ("context_id", "context", "model", "output", "outcome", "propensity", "cluster", "time", "draw")
@@ -47,7 +48,6 @@ TEXT_FIXES = {
     "output": 'Write the output of every row ("" if the model answered nothing), or leave failed calls of a log out '
     'with --where "log.output!=".',
     "cluster": "Name the cluster of every row, or leave the column out.",
-    "segment": "Name the segment of every row, or give it a name such as none.",
     "unit": "Name the unit of every row, or remove the row: its model was drawn for nobody.",
 }
 
@@ -107,7 +107,9 @@ def canonicalize(
             kind = name.partition("_")[0]
             fix = f"Fill it in, or leave the column out: a {kind} needs a number in every row."
             converted[name] = pa.chunked_array([to_moderate_floats(columns[name], problems, fix)])
-    if not texts_valid:
+    segments = {name: to_segments(column, problems) for name, column in columns.items() if is_segment(name)}
+    converted |= segments
+    if not texts_valid or None in segments.values():
         return None
     arrow = pa.table(converted)
     findings = [*raw.findings, *column_findings(raw.source, mapping), *findings, *_empty_output_findings(raw, arrow)]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from deconfound.data import SEGMENT_PREFIX
 from deconfound.errors import Problem, UsageError
 from deconfound.formatting import did_you_mean, join_names, join_noted_names, quote, shell_argument, similar_name
 from deconfound.loading.raw import PartialColumn
@@ -35,6 +36,7 @@ COLUMNS_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("context_id", "context", "cluster"),
     "contexts": ("context_id", "context", "output"),
     "outputs": ("context_id", "context", "model", "output"),
+    "segments": ("context_id", "context"),
 }
 PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "log": ("label_", "feature_"),
@@ -43,10 +45,13 @@ PREFIXES_BY_ROLE: dict[str, tuple[str, ...]] = {
     "target": ("feature_",),
     "contexts": (),
     "outputs": (),
+    "segments": (),
 }
-ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit", "segment"), "target": ("unit",)}
-"""Columns that no name gives away: what models were drawn for, or may be chosen by, is only known from an option."""
-ALL_PREFIXES = ("label_", "feature_", "propensity_")
+ONLY_MAPPED: dict[str, tuple[str, ...]] = {"experiment": ("unit",), "target": ("unit",)}
+"""Columns that no name gives away: what models were drawn for is only known from an option."""
+ROLES_WITH_SEGMENTS = ("experiment", "replay", "segments")  # where an option may name columns of segments
+OF_THE_ANSWER = ("model", "output", "outcome", "propensity")  # no segments: they are known only with the answer
+ALL_PREFIXES = ("label_", "feature_", "propensity_", SEGMENT_PREFIX)
 INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")  # characters that copying from pages leaves in names
 NEXT_WORD = re.compile("(?<=[a-z])(?=[A-Z])")
 SIMILARITY = 0.82  # "lable_" and "label_" have 0.83, "future_" and "feature_" 0.80
@@ -73,7 +78,7 @@ def check_mapping(mapping: Mapping[str, str]) -> None:
     for given in mapping:
         _, name = split_scope(given)
         known = (*ALIASES, *ONLY_MAPPED["experiment"])
-        if name not in known and not (name.startswith(ALL_PREFIXES) and not name.endswith("_")):
+        if name not in known and not (name.startswith(ALL_PREFIXES) and name not in ALL_PREFIXES):
             names = (*known, *(f"{prefix}*" for prefix in ALL_PREFIXES))
             suggestion = did_you_mean(name, names) or "."
             raise UsageError(
@@ -141,6 +146,7 @@ class ColumnResolver:
         problems += [self._ambiguous(name, matches) for name, matches in candidates.items() if len(matches) > 1]
         found = {name: matches[0] for name, matches in candidates.items() if len(matches) == 1}
         columns |= found
+        problems += self._segments_of_answers(columns)
         by_alias = {name: column for name, column in found.items() if column != name}
         used = set(columns.values())
         unused = tuple(column for column in present if column not in used)
@@ -159,7 +165,9 @@ class ColumnResolver:
                 matches = [mapped["unit"]]
             if matches and name not in mapped:
                 candidates[name] = matches
-        taken = {*mapped.values(), *(matches[0] for matches in candidates.values() if len(matches) == 1)}
+        # A column of segments may be a feature as well.
+        used = [column for name, column in mapped.items() if not name.startswith(SEGMENT_PREFIX)]
+        taken = {*used, *(matches[0] for matches in candidates.values() if len(matches) == 1)}
         prefixed = self._prefixed(present, taken)
         return candidates | {name: matches for name, matches in prefixed.items() if name not in mapped}
 
@@ -171,6 +179,16 @@ class ColumnResolver:
             if name is not None:
                 found.setdefault(name, []).append(column)
         return found
+
+    def _segments_of_answers(self, columns: Mapping[str, str]) -> list[Problem]:
+        """Segments must not depend on the answer: within them, models would not be randomized."""
+        answers = {columns[name]: name for name in OF_THE_ANSWER if name in columns}
+        named = [column for name, column in columns.items() if name.startswith(SEGMENT_PREFIX) and column in answers]
+        fix = "Name columns that describe the request, such as a language or a task."
+        return [
+            Problem(self.source, f"{quote(column)} is the {answers[column]} and cannot divide rows into segments", fix)
+            for column in named
+        ]
 
     def _has_role(self, name: str) -> bool:
         """Whether a table of this role can have the canonical column."""
@@ -246,6 +264,8 @@ def _tables_with(name: str, present: Present) -> list[str]:
 
 
 def _may_have(role: str, name: str) -> bool:
+    if name.startswith(SEGMENT_PREFIX):
+        return role in ROLES_WITH_SEGMENTS
     names = (*COLUMNS_BY_ROLE[role], *ONLY_MAPPED.get(role, ()))
     return name in names or name.startswith(PREFIXES_BY_ROLE[role])
 
@@ -253,9 +273,8 @@ def _may_have(role: str, name: str) -> bool:
 def _missing_mapped_column(source: str, name: str, column: str, present: Sequence[str]) -> Problem:
     """The problem of a --map whose column does not exist."""
     canonical = split_scope(name)[1]
-    purpose = {"unit": "for which models were drawn", "segment": "by which models are to be chosen"}.get(
-        canonical, f"which --map gives for {name}"
-    )
+    purpose = "for which models were drawn" if canonical == "unit" else f"which --map gives for {name}"
+    purpose = "which is to divide rows into segments" if canonical.startswith(SEGMENT_PREFIX) else purpose
     what = f"there is no column {quote(column)}, {purpose}; the columns are {join_names(present)}"
     return Problem(source, what, _mapping_fix(name, column, present))
 
@@ -263,5 +282,6 @@ def _missing_mapped_column(source: str, name: str, column: str, present: Sequenc
 def _mapping_fix(name: str, missing: str, present: Sequence[str]) -> str:
     similar = similar_name(missing, present)
     hint = "" if similar is None else f" (did you mean {quote(similar)}?)"
-    option = "--by COLUMN" if split_scope(name)[1] == "segment" else f"--map {name}=COLUMN"
-    return f"Pass {option}{hint}."
+    if split_scope(name)[1].startswith(SEGMENT_PREFIX):
+        return f"Name a column of the experiment or the replay{hint}, or give a table of contexts and segments."
+    return f"Pass --map {name}=COLUMN{hint}."

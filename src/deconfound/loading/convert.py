@@ -114,7 +114,7 @@ def _to_numpy(values: pa.ChunkedArray) -> Floats:
 def to_strings(column: Column, problems: list[Problem], *, allow_blank: bool, fix: str) -> pa.ChunkedArray | None:
     """Read text; numbers become their digits. None if a value is missing, or blank without ``allow_blank``."""
     before = len(problems)
-    values = _as_strings(column, problems)
+    values = as_strings(column, problems)
     if values is None:
         return None
     missing: Mask = values.is_null().to_numpy()
@@ -140,7 +140,8 @@ def is_blank(values: pa.ChunkedArray) -> Mask:
     return mask
 
 
-def _as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | None:
+def as_strings(column: Column, problems: list[Problem]) -> pa.ChunkedArray | None:
+    """Read text as ``to_strings`` does; missing values stay missing."""
     values, kind = decode_dictionary(column.values)
     if pa.types.is_nested(kind):
         filled = values.is_valid().to_numpy()

@@ -15,6 +15,8 @@ from deconfound.loading.declared_assignment import DeclaredAssignment, ManifestL
 from deconfound.loading.draws import number_draws
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules, check_unit
+from deconfound.loading.segment_columns import segment_mapping, without_segments
+from deconfound.loading.segment_table import join_replay_segments
 from deconfound.loading.sources import TableLike, source_name
 from deconfound.loading.table_files import find_files, is_path
 
@@ -38,6 +40,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     assignment: ManifestLike | None = None,
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
+    segments: Sequence[str] | str = (),
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
@@ -51,10 +54,11 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     ``normalize_contexts`` makes contexts the same that differ only in surrounding spaces, line ends or Unicode
     normalization. ``assignment`` is the manifest of the experiment, which gives its propensities and the model of every
     unit. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
+    ``segments`` are columns of the experiment, or of the replay, that divide contexts: values are reported by them.
     Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
-        columns=columns,
+        columns=segment_mapping(segments, columns or {}),
         outcome_range=outcome_range,
         outcome_values=outcome_values,
         where=where,
@@ -73,6 +77,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     aligned = align_contexts([tables[role] for role in sources], problems)
     numbered = number_draws(aligned[2], problems)
     experiment_table = aligned[1] if declared is None else declared.apply(aligned[1], problems)
+    experiment_table, numbered = join_replay_segments(experiment_table, numbered, problems)
     try:
         study = Study.from_tables(
             _to_table(Log, aligned[0]),
@@ -144,7 +149,7 @@ def load_log_and_replay(  # noqa: PLR0913  (the arguments of ``load``)
     if problems or len(tables) < len(sources):
         raise DataError(merge_problems(problems))
     first, second = align_contexts([tables[role] for role in sources], problems)
-    second = number_draws(second, problems)
+    second = number_draws(replace(second, arrow=without_segments(second.arrow)), problems)
     if problems:
         raise DataError(merge_problems(problems))
     return _validate(_to_table(Log, first), _to_table(Replay, second), models)

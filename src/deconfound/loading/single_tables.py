@@ -16,6 +16,7 @@ from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.draws import number_draws
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules
+from deconfound.loading.segment_columns import without_segments
 from deconfound.loading.sources import TableLike
 from deconfound.loading.table_scope import split_scope
 
@@ -38,7 +39,8 @@ def load_replay(
     tables = read_canonical_tables({"replay": source}, rules, problems, defaults=study)
     if not tables:
         raise DataError(problems)
-    aligned = align_contexts([tables["replay"]], problems)
+    table = replace(tables["replay"], arrow=without_segments(tables["replay"].arrow))
+    aligned = align_contexts([table], problems)
     numbered = number_draws(aligned[0], problems)
     replay = Replay(numbered.arrow, numbered.source, numbered.unused_columns, numbered.findings, numbered.row_numbers)
     if models is not None:

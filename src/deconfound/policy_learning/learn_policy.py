@@ -10,16 +10,16 @@ from typing import Literal, Self, TypeAlias, get_args
 import numpy as np
 
 from deconfound.crossfit import CrossFit
-from deconfound.data import Study
+from deconfound.data import SEGMENT_PREFIX, Study
 from deconfound.data.encode import encode
 from deconfound.decide.calibration import CrossFittedPolicy
 from deconfound.decide.cost import cost_vector
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray
-from deconfound.errors import UsageError
+from deconfound.errors import DataError, Problem, UsageError
 from deconfound.evaluation import DEFAULTS, PreparedStudy, prepare
 from deconfound.evaluation_options import MIN_REFITS, EvaluationOptions
-from deconfound.formatting import quote
+from deconfound.formatting import join_names, pluralize, quote
 from deconfound.policy_learning.context_policy import (
     NOTHING,
     PromptRouter,
@@ -42,7 +42,6 @@ from deconfound.value_methods import score_experiment
 
 PolicyKind: TypeAlias = Literal["auto", "single", "segments", "context"]
 
-SEGMENT = "segment"
 SUPPORT_LEVEL = 0.8  # an interval of the gain at this level that excludes zero supports routing; decision 0022
 
 
@@ -86,8 +85,8 @@ def route(
 ) -> LearnedPolicy:
     """The policy to use: a router if the experiment supports one, otherwise the best single model.
 
-    ``kind`` "auto" considers a router by segment if the experiment has a column ``segment``, otherwise one by prompt;
-    any other kind is written whether it pays or not.
+    ``kind`` "auto" considers a router by segment if the study was loaded with a column of ``segments``, otherwise one
+    by prompt; any other kind is written whether it pays or not.
     """
     if kind not in get_args(PolicyKind):
         raise UsageError(f"kind (--kind) must be one of {', '.join(get_args(PolicyKind))}, not {quote(str(kind))}.")
@@ -100,16 +99,29 @@ def route(
 
 def considered_kind(study: Study, kind: PolicyKind) -> Kind:
     """The kind of router to learn; without text or segments there is none."""
-    has_segments = SEGMENT in study.experiment.arrow.column_names
-    if kind == "segments" and not has_segments:
+    names = study.experiment.segment_names
+    if len(names) > 1 and kind in ("auto", "segments"):
+        raise UsageError(f"A policy chooses by one column, not by {join_names(names)}; load only one of them.")
+    if kind == "segments" and not names:
         raise UsageError("A policy by segment needs a column of the experiment; name it with --by.")
+    if names and kind in ("auto", "segments"):
+        _require_segments(study, names[0])
     if kind == "context" and not study.has_text:
         raise UsageError("A router by prompt needs the text of the contexts; use --by with a column instead.")
     if kind != "auto":
         return kind
-    if has_segments:
+    if names:
         return "segments"
     return "context" if study.has_text else "single"
+
+
+def _require_segments(study: Study, name: str) -> None:
+    """A service cannot choose by a value that is missing."""
+    values = study.experiment.arrow[f"{SEGMENT_PREFIX}{name}"]
+    if values.null_count:
+        what = f"{quote(name)} has no value in {pluralize(values.null_count, 'row')}"
+        fix = "Name the segment of every row, or give it a name such as none."
+        raise DataError([Problem(study.experiment.source, what, fix)])
 
 
 def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind) -> LearnedPolicy:
@@ -202,21 +214,22 @@ class _EvaluatedStudy:
         return _Router(rule, policy, calibration.confirmed)
 
     def _segment_router(self) -> _Router:
-        names, segment = encode(self.prepared.study.experiment.arrow[SEGMENT], None)
+        experiment = self.prepared.study.experiment
+        (column,) = experiment.segment_names
+        names, segment = encode(experiment.arrow[f"{SEGMENT_PREFIX}{column}"], None)
         policy = cross_fitted_segment_policy(self.data, segment, self.fitted.folds, self.cost)
         value = self.net_value + self.cost
         by_segment = segment_values(self.data, segment, len(names), value, self.cost)
-        given = self.prepared.study.reading.columns
-        column = given.get(f"experiment.{SEGMENT}", given.get(SEGMENT, SEGMENT))
         differ = bool((by_segment != value).any())  # beyond two standard errors, or they would be equal
         return _Router(SegmentScores(column, dict(zip(names, by_segment - self.cost, strict=True))), policy, differ)
 
     def context_counts(self, policy: RoutingPolicy) -> tuple[int, ...]:
         """How many contexts of the experiment get each model; a context in two segments counts twice."""
-        table = self.prepared.study.experiment.arrow
-        names = [name for name in ("context_id", "context", SEGMENT) if name in table.column_names]
+        table, segments = self.prepared.study.experiment.arrow, self.prepared.study.experiment.segment_names
+        column = f"{SEGMENT_PREFIX}{segments[0]}" if segments else None
+        names = [name for name in ("context_id", "context", column) if name in table.column_names]
         chosen = Counter(
-            policy.choose(row.get("context", ""), row.get(SEGMENT))
+            policy.choose(row.get("context", ""), row.get(column))
             for row in table.select(names).group_by(names, use_threads=False).aggregate([]).to_pylist()
         )
         return tuple(chosen[name] for name in policy.models)

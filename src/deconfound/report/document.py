@@ -19,17 +19,18 @@ from deconfound.report.attribution_text import explain_log_weight
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.json_text import dump_json
 from deconfound.report.scale import UNIT_RANGE, Scale
+from deconfound.report.segment_document import segments_document
+from deconfound.report.values_document import number_array, read_values, values_document
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
-from deconfound.value import Values
 from deconfound.value.efficient import EfficientValues, ExclusionTest
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 6
+SCHEMA = 7
 MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 
@@ -68,6 +69,7 @@ def document(result: Result) -> dict[str, Any]:
         "attribution": attribution_document(result.attribution, scale),
         "efficient": efficient_document(result.efficient, result.level),
         "missing_outcomes": missing_document(result.missing, result.level),
+        "segments": [segments_document(one, result) for one in result.segments],
         "routing": {**to_jsonable(asdict(result.routing)), "summary": routing_text(result.routing, scale)},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
         "counts": to_jsonable(asdict(result.counts)),
@@ -89,42 +91,6 @@ def recommendation_counts(result: Result) -> dict[str, Any]:
     }
 
 
-def values_document(values: Values, level: float) -> dict[str, Any]:
-    """Values as a table, and with their covariance."""
-    document: dict[str, Any] = to_jsonable(
-        {
-            "method": values.method,
-            "table": values.table(level),
-            "estimate": values.estimate,
-            "covariance": values.covariance,
-            "df": values.df,
-            "max_difference_df": values.max_difference_df,
-            "binomial_variance": values.binomial_variance,
-            "interval_center": values.interval_center,
-            "posterior_covariance": values.posterior_covariance,
-            "reward_weight": values.reward_weight,
-            "shrinkage_fraction": values.shrinkage_fraction,
-            "cost": values.cost,
-        }
-    )
-    return document
-
-
-def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
-    """The inverse of ``values_document``."""
-    optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"reward_weight": np.nan, "cost": np.nan}
-    return Values(
-        models,
-        estimate=_array(stored["estimate"], np.nan),
-        covariance=_array(stored["covariance"], np.inf),
-        method=stored["method"],
-        max_difference_df=stored["max_difference_df"],
-        shrinkage_fraction=stored["shrinkage_fraction"],
-        **{name: None if stored[name] is None else _array(stored[name], null) for name, null in optional.items()},
-    )
-
-
 def attribution_document(attribution: Attribution | None, scale: Scale) -> dict[str, Any] | None:
     """Shares with their bootstrap standard deviations by source and view, and what they mean for the log."""
     if attribution is None:
@@ -143,7 +109,7 @@ def read_attribution(stored: dict[str, Any] | None) -> Attribution | None:
     if stored is None:
         return None
     shares, bootstrap_sd = (
-        _array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
+        number_array([[stored[name][source][view] for view in FEATURE_VIEWS] for source in SOURCES], np.nan)
         for name in ("shares", "bootstrap_sd")
     )
     if not (np.abs(shares) <= MAX_SHARE).all():
@@ -190,7 +156,7 @@ def read_efficient(stored: dict[str, Any] | None, models: tuple[str, ...]) -> Ef
             values=read_values(result["values"], models),
             doubly_robust=read_values(result["doubly_robust"], models),
             uses_shared_outputs=np.array(result["uses_shared_outputs"], dtype=np.bool_),
-            widening=_array(result["widening"], np.nan),
+            widening=number_array(result["widening"], np.nan),
             exclusion=ExclusionTest(**_with_arrays(result["exclusion"])),
         ),
     )
@@ -252,18 +218,11 @@ def _by_source(table: FloatArray) -> dict[str, dict[str, float | None]]:
     return {source: dict(zip(FEATURE_VIEWS, row, strict=True)) for source, row in zip(SOURCES, rows, strict=True)}
 
 
-def _array(stored: list[Any], null: float) -> FloatArray:
-    """An array of numbers in which null has this value."""
-    filled = [_array(row, null) if isinstance(row, list) else null if row is None else row for row in stored]
-    if not all(isinstance(one, np.ndarray | int | float) and not isinstance(one, bool) for one in filled):
-        raise TypeError("text or true stands where a number belongs")
-    return np.array(filled, dtype=np.float64)
-
-
 def _with_arrays(stored: dict[str, Any]) -> dict[str, Any]:
     """Lists become arrays, and null becomes NaN."""
     return {
-        name: _array(value, np.nan) if isinstance(value, list) else _from_json(value) for name, value in stored.items()
+        name: number_array(value, np.nan) if isinstance(value, list) else _from_json(value)
+        for name, value in stored.items()
     }
 
 

@@ -79,6 +79,8 @@ def _legend(result: Result) -> list[str]:
 
 def _section(section: Section) -> str:
     lines = "".join(f"<p>{escape(line)}</p>" for line in section.lines)
+    if section.rows:
+        lines += f'<div class="scroll">{_table(section.rows)}</div>'
     if section.heading == METHOD:  # of interest to specialists
         return f'<details><summary>{escape(section.heading)}</summary><div class="detail">{lines}</div></details>'
     return f'<h2>{escape(section.heading)}</h2><div class="detail">{lines}</div>'

@@ -9,10 +9,10 @@ from deconfound import __version__
 from deconfound.assignment.plan_allocation import MONITOR_KIND
 from deconfound.formatting import to_jsonable
 from deconfound.monitoring import MonitorResult
-from deconfound.report.document import values_document
 from deconfound.report.json_text import dump_json
 from deconfound.report.monitor_text import verdict_text
 from deconfound.report.scale import UNIT_RANGE, Scale
+from deconfound.report.values_document import values_document
 
 SCHEMA = 1
 

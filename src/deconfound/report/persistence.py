@@ -29,13 +29,14 @@ from deconfound.report.document import (
     read_log_bias,
     read_missing,
     read_routing,
-    read_values,
 )
 from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
 from deconfound.report.plausibility import MAX_FINDINGS, check_reading, check_result
 from deconfound.report.policy_arrays import policy_from_arrays, policy_to_arrays
 from deconfound.report.policy_checks import POLICY_ARRAYS, FeatureSizes
+from deconfound.report.segment_document import read_segments
+from deconfound.report.values_document import read_values
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
@@ -128,6 +129,9 @@ def _stored_numbers(result: Result) -> dict[str, Any]:
         "log_bias": asdict(result.log_bias),
         "efficient": None if result.efficient is None else _efficient_numbers(result.efficient),
         "missing_outcomes": None if result.missing is None else _missing_numbers(result.missing),
+        "segments": [
+            {"segments": [{"values": _fields(part.values)} for part in one.segments]} for one in result.segments
+        ],
     }
 
 
@@ -172,7 +176,10 @@ def _restore(stored: Any, path: Sequence[str | int], number: float) -> None:  # 
 def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featurizer) -> Result:
     models, fitted = tuple(stored["models"]), stored["family"]
     return Result(
-        **{name: read_values(stored[name], models) for name in VALUES},
+        values=read_values(stored["values"], models),
+        direct=read_values(stored["direct"], models),
+        experiment=read_values(stored["experiment"], models),
+        raw_log=read_values(stored["raw_log"], models),
         recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
         findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
         family=FittedFamily(_family(fitted), fitted["mode"], fitted["surface_share"], fitted["psi_source"]),
@@ -185,6 +192,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         outcome_unit=stored["outcome_unit"],
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
+        segments=tuple(read_segments(one, models) for one in stored["segments"]),
         policy=policy_from_arrays(
             arrays, models, fitted["surface_share"], _feature_sizes(featurizer, fitted["surface_share"])
         ),

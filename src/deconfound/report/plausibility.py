@@ -17,6 +17,7 @@ from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.ignored_columns import NEEDED
 from deconfound.loading.reading_rules import MAX_UNIT_LENGTH
 from deconfound.loading.table_scope import split_scope
+from deconfound.report.segment_checks import check_segments
 from deconfound.result import Result
 from deconfound.value import Values
 from deconfound.value.multiple_comparisons import check_level
@@ -46,6 +47,7 @@ def check_result(result: Result) -> None:
             raise ValueError(f"{table.source} has a number of rows that cannot be")
     if not 0.0 <= result.family.surface_share <= 1.0:
         raise ValueError(f"surface_share is {result.family.surface_share}")
+    check_segments(result)
 
 
 def check_reading(reading: object) -> None:
@@ -147,6 +149,8 @@ def _all_values(result: Result) -> Iterator[tuple[str, Values]]:
         yield "missing.highest", result.missing.highest
         if result.missing.weighted is not None:
             yield "missing.weighted", result.missing.weighted
+    for one in result.segments:
+        yield from ((f"segments.{segment.name[:20]}", segment.values) for segment in one.segments)
 
 
 def _check_shape(array: FloatArray | None, expected: tuple[int, ...], place: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deconfound.diagnose import randomization
 from deconfound.escaping import escape_name
 from deconfound.findings import Finding
-from deconfound.formatting import format_percent, join_names, pluralize
+from deconfound.formatting import format_percent, join_names, pluralize, quote
 from deconfound.report.wording import ADD_TIME, MORE_ROWS, Wordings, format_p_value
 
 BIASED = "Unless this is chance, the models were given different kinds of contexts and the values are biased."
@@ -98,6 +98,17 @@ def _assignment_by_context(_details: randomization.AssignmentByContext, finding:
     )
 
 
+def _assignment_by_segment(details: randomization.AssignmentBySegment, finding: Finding) -> tuple[str, str]:
+    p, column = format_p_value(finding), quote(details.column)
+    if finding.verdict == "pass":
+        return f"Segments by {column} do not significantly predict the assigned model ({p}).", ""
+    return (
+        f"Segments by {column} predict the assigned model ({p}). Unless this is chance, they depend on the model's "
+        "answer, or models were not drawn alike in them, and values by segment are biased.",
+        "Name a column that is known before the model answers.",
+    )
+
+
 def _identical_contexts(_details: randomization.IdenticalContexts, _finding: Finding) -> tuple[str, str]:
     return "All contexts have the same features, so this cannot be tested.", "Check the context column."
 
@@ -111,5 +122,6 @@ WORDINGS: Wordings = {
     randomization.MissingTime: _missing_time,
     randomization.AssignmentDrift: _assignment_drift,
     randomization.AssignmentByContext: _assignment_by_context,
+    randomization.AssignmentBySegment: _assignment_by_segment,
     randomization.IdenticalContexts: _identical_contexts,
 }

@@ -26,6 +26,13 @@ from deconfound.report.method_text import method_lines
 from deconfound.report.missing_text import missing_outcome_lines
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
+from deconfound.report.segment_text import (
+    segment_answer,
+    segment_heading,
+    segment_lines,
+    segment_rows,
+    segment_scope,
+)
 from deconfound.result import Result
 from deconfound.value import Values
 
@@ -37,20 +44,27 @@ METHOD = "How this was computed"
 
 
 class Section(NamedTuple):
-    """A heading, empty for the answer, and its lines."""
+    """A heading, empty for the answer, its lines, and a table below them."""
 
     heading: str
     lines: list[str]
+    rows: Sequence[tuple[str, ...]] = ()
 
 
 def summary(result: Result, *, verbose: bool = False) -> str:
     """The whole text, wrapped for a terminal."""
     answer, *rest = sections(result, verbose=verbose)
     parts = ["\n".join(answer.lines), text_table(value_rows(result), left=(1,))]
-    parts += ["\n".join([section.heading, *(f"  {line}" for line in section.lines)]) for section in rest]
+    parts += ["\n".join([section.heading, *(f"  {line}" for line in _all_lines(section))]) for section in rest]
     if not verbose:
         parts.append("How this was computed: --verbose, or result.summary(verbose=True).")
     return wrap("\n\n".join(parts)) + "\n"
+
+
+def _all_lines(section: Section) -> list[str]:
+    """With the table as lines."""
+    table = text_table(section.rows, left=(0, 3, 6))
+    return [*section.lines, *(table.split("\n") if table else [])]
 
 
 def sections(result: Result, *, verbose: bool) -> list[Section]:
@@ -61,11 +75,12 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
         Section("Shared outputs", shared_output_lines(result)),
         Section("Comparisons", _separation_lines(result)),
         Section("Routing", _routing_lines(result)),
+        *_segment_sections(result),
         _check_section(result),
     ]
     if verbose:
         chosen.append(Section(METHOD, method_lines(result)))
-    return [Section(each.heading, list(map(escape_line, each.lines))) for each in chosen if each.lines]
+    return [each._replace(lines=list(map(escape_line, each.lines))) for each in chosen if each.lines]
 
 
 def comparison(results: Sequence[Result]) -> str:
@@ -117,6 +132,7 @@ def answer_lines(result: Result) -> list[str]:
         )
     if result.routing.verdict == "route":
         lines.append(routing_text(result.routing, scale))
+    lines += segment_answer(result)
     failed = failure_sentence(result.findings)
     if failed:
         lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
@@ -222,6 +238,14 @@ def _routing_lines(result: Result) -> list[str]:
             f"{' On average, routing pays nevertheless.' * in_answer}"
         )
     return [*routing, contexts]
+
+
+def _segment_sections(result: Result) -> list[Section]:
+    """One for each column; the first says what holds for all of them."""
+    found = [
+        Section(segment_heading(one), segment_lines(one, result), segment_rows(one, result)) for one in result.segments
+    ]
+    return [each._replace(lines=[*each.lines, *segment_scope(result)]) for each in found[:1]] + found[1:]
 
 
 def _check_section(result: Result) -> Section:

@@ -119,7 +119,9 @@ class Differences:
         return Differences(self.difference[at], self.standard_error[at], self.df[at])
 
 
-def differences(center: FloatArray, covariance: FloatArray, df: FloatArray, max_df: float = np.inf) -> Differences:
+def pairwise_differences(
+    center: FloatArray, covariance: FloatArray, df: FloatArray, max_df: float = np.inf
+) -> Differences:
     """All pairwise differences.
 
         se_ij^2 = C_ii + C_jj - 2 C_ij,      df_ij by Welch and Satterthwaite

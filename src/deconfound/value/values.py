@@ -16,9 +16,9 @@ from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
     check_level,
-    differences,
     max_abs_z_quantile,
     max_t_pairs,
+    pairwise_differences,
     t_quantile_at_z,
     two_sided_z,
 )
@@ -112,12 +112,15 @@ class Values:
         """Degrees of freedom (k,), infinite where none are given."""
         return np.full(len(self.models), np.inf) if self.df is None else self.df
 
-    def interval(self, level: float = 0.95, simultaneous: bool = False) -> FloatArray:
+    def interval(self, level: float = 0.95, simultaneous: bool = False, *, sets: int = 1) -> FloatArray:
         """Intervals (k, 2) inside [0, 1]; each covers with probability ``level``, with ``simultaneous`` all together.
 
+        ``sets`` is the number of such values, of different segments for instance, whose intervals are to hold together:
+        each has the level level^(1 / sets), right for normal errors of any correlation (Sidak, 1967; Royen, 2014).
         Values net of cost have intervals inside [-cost, 1 - cost].
         """
         check_level(level)
+        level = level ** (1 / sets)
         return self.interval_at_z(self._simultaneous_z(level) if simultaneous else two_sided_z(level))
 
     def interval_at_z(self, z: float) -> FloatArray:
@@ -144,7 +147,7 @@ class Values:
     def differences_at_z(self, z: float) -> FloatArray:
         """Intervals (k, k, 2) of every value, by row, less every other, by column: ``contrast`` at any z."""
         every = list(range(len(self.models)))
-        pairs = self._differences(every)
+        pairs = self.differences(every)
         with np.errstate(invalid="ignore"):
             half_width = t_quantile_at_z(z, pairs.df) * pairs.standard_error
         _, _, low, high, _ = self._all_contrasts(every, pairs, half_width, np.ones_like(half_width))
@@ -159,7 +162,7 @@ class Values:
         """Difference of two values; not adjusted for other comparisons."""
         check_level(level)
         at = [self._index(model), self._index(reference)]
-        pair = self._differences(at)
+        pair = self.differences(at)
         half_width = t_quantile_at_z(two_sided_z(level), pair.df) * pair.standard_error
         p_value = np.where(pair.standard_error > 0, 2 * ndtr(-np.abs(pair.z)), pair.difference == 0)
         columns = self._all_contrasts(at, pair, half_width, p_value)
@@ -172,7 +175,7 @@ class Values:
         such as Holm's have smaller p-values, but no matching intervals. The order is that of ``ranking``.
         """
         check_level(level)
-        pairs = self._differences(list(range(len(self.models))))
+        pairs = self.differences()
         half_width, p_value = max_t_pairs(pairs, self.covariance, level)
         columns = self._all_contrasts(list(range(len(self.models))), pairs, half_width, p_value)
         order = self._descending(self.estimate)
@@ -182,13 +185,14 @@ class Values:
             for j in order[place + 1 :]
         )
 
-    def best_set(self, level: float = 0.95) -> tuple[str, ...]:
+    def best_set(self, level: float = 0.95, *, sets: int = 1) -> tuple[str, ...]:
         """Models that may be the best, in order of the ranking; contains the best one with probability ``level``.
 
-        Contains the first model of the ranking and every model with infinite variance.
+        Contains the first model of the ranking and every model with infinite variance. ``sets`` is the number of such
+        sets, of different segments for instance, that are to hold together (Bonferroni).
         """
         check_level(level)
-        in_set = best_set_mask(self._differences(list(range(len(self.models)))), self.covariance, level)
+        in_set = best_set_mask(self.differences(), self.covariance, 1 - (1 - level) / sets)
         in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
 
@@ -218,9 +222,11 @@ class Values:
         uncertain = np.isfinite(variance) & (variance > 0)
         return max_abs_z_quantile(self.covariance[np.ix_(uncertain, uncertain)], level)
 
-    def _differences(self, at: list[int]) -> Differences:
+    def differences(self, at: list[int] | None = None) -> Differences:
+        """Differences of the unbiased values of all models, or of those at some places, with standard errors and df."""
+        at = list(range(len(self.models))) if at is None else at
         limit = np.inf if self.max_difference_df is None else self.max_difference_df
-        return differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
+        return pairwise_differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
 
     def _all_contrasts(
         self, at: list[int], pairs: Differences, half_width: FloatArray, p_value: FloatArray

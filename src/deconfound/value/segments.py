@@ -1,0 +1,225 @@
+"""The value of each model in parts of the contexts: by language, by task, by any column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from deconfound.data.segment_codes import SegmentCodes
+from deconfound.design import FloatArray, IntArray
+from deconfound.value.control_variate import tuned_doubly_robust
+from deconfound.value.experiment import ScoredExperiment
+from deconfound.value.multiple_comparisons import check_level, t_to_z
+from deconfound.value.shrinkage import shrink_toward
+from deconfound.value.small_sample import ModelWeights
+from deconfound.value.values import Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """One part of the contexts.
+
+    ``values`` are those of its own rows, with point estimates moved toward what the other segments and the reward
+    predict where rows are few. ``interval`` and ``best_set`` hold for all segments of a result together.
+    """
+
+    name: str
+    rows: int
+    contexts: int
+    share: float  # of the experiment; with a target, of its weighted rows
+    values: Values
+    interval: FloatArray  # (k, 2)
+    best_set: tuple[str, ...]
+    other_best: bool  # the overall best model is not the best one here, with the stated confidence
+
+    def table(self) -> list[dict[str, str | float]]:
+        """One row per model, best first, with the intervals that hold for all segments together."""
+        limits = dict(zip(self.values.models, self.interval.tolist(), strict=True))
+        rows = self.values.table()
+        return [row | {"low": limits[str(row["model"])][0], "high": limits[str(row["model"])][1]} for row in rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentedValues:
+    """All segments of one column.
+
+    ``p_value`` is that of the hypothesis that no model's difference from the overall best one depends on the segment,
+    adjusted for the number of comparisons; one where no difference can be estimated.
+    """
+
+    column: str
+    overall_best: str
+    segments: tuple[Segment, ...]
+    p_value: float
+    level: float
+    missing_rows: int  # without a value of the column; a segment of their own
+    pooled_values: int  # values with few rows, which share a segment
+
+    @property
+    def differ(self) -> bool:
+        """Whether the data show that the differences between models depend on the segment."""
+        return bool(self.p_value <= 1 - self.level)
+
+    @property
+    def best_differs(self) -> bool:
+        """Whether no model can be the best one in every segment, with the stated confidence."""
+        return not set.intersection(*(set(segment.best_set) for segment in self.segments))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentRows:
+    """The experiment's rows with their contexts."""
+
+    data: ScoredExperiment
+    context: IntArray  # (n,)
+    common_variance: float = 0.0  # of an error that all values of all rows share; in a segment it is 1 / share of it
+
+
+def estimate_segments(
+    columns: Sequence[SegmentCodes], rows: SegmentRows, overall: Values, level: float
+) -> tuple[SegmentedValues, ...]:
+    """Evaluate each segment of each column on its own rows; ``overall`` are values net of cost, if there is any.
+
+    Intervals hold for all models in all segments of all columns with probability ``level``. So do best sets, which
+    means that a claim of another best model is wrong in any segment with probability at most 1 - level.
+    """
+    check_level(level)
+    dispersion = _Dispersion.of(rows.data)
+    parts = [_Part.all_of(codes, rows, overall, dispersion) for codes in columns]
+    sets = sum(map(len, parts))
+    best = overall.ranking()[0]
+    return tuple(
+        SegmentedValues(
+            column=codes.column,
+            overall_best=best,
+            segments=tuple(part.segment(best, level, sets) for part in own),
+            p_value=min(_adjusted_p_value(own, overall.models.index(best)) * len(columns), 1.0),
+            level=level,
+            missing_rows=codes.missing_rows,
+            pooled_values=codes.pooled_values,
+        )
+        for codes, own in zip(columns, parts, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A segment's own values, and those of all other rows."""
+
+    name: str
+    own: Values
+    others: Values | None  # None where there are no other rows
+    shrunken: Values
+    rows: int
+    contexts: int
+    share: float
+
+    @classmethod
+    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values, dispersion: _Dispersion) -> list[Self]:
+        """The segments of a column whose rows have any weight."""
+        masks = [(name, codes.code == at) for at, name in enumerate(codes.names)]
+        weight = rows.data.weight
+        return [cls.estimate(name, rows, inside, overall, dispersion) for name, inside in masks if weight[inside].any()]
+
+    @classmethod
+    def estimate(
+        cls, name: str, rows: SegmentRows, inside: NDArray[np.bool_], overall: Values, dispersion: _Dispersion
+    ) -> Self:
+        """The point estimates move toward the other segments' values plus the difference that the reward predicts.
+
+        The segment's own rows have no part in that source, so that its agreement with them is evidence.
+        """
+        weight, gross = rows.data.weight, overall.before_cost.estimate
+        share = float(weight[inside].sum() / weight.sum())
+        own = dispersion.values(rows.data.take(inside)).with_common_error(rows.common_variance / share)
+        others, source = None, gross
+        if weight[~inside].any():
+            others = dispersion.values(rows.data.take(~inside))
+            source = np.where(np.isnan(others.center), gross, others.center) + _predicted_change(rows, inside, others)
+        shrunken = shrink_toward(own, source)
+        return cls(
+            name=name,
+            own=own,
+            others=others,
+            shrunken=shrunken if overall.cost is None else shrunken.net_of(overall.cost),
+            rows=int(inside.sum()),
+            contexts=len(np.unique(rows.context[inside])),
+            share=share,
+        )
+
+    def segment(self, overall_best: str, level: float, sets: int) -> Segment:
+        """With levels for ``sets`` segments together."""
+        best_set = self.shrunken.best_set(level, sets=sets)
+        return Segment(
+            name=self.name,
+            rows=self.rows,
+            contexts=self.contexts,
+            share=self.share,
+            values=self.shrunken,
+            interval=self.shrunken.interval(level, simultaneous=True, sets=sets),
+            best_set=best_set,
+            other_best=overall_best not in best_set,
+        )
+
+    def p_values(self, best: int) -> FloatArray:
+        """Of equal differences from model ``best`` here and elsewhere, for each other model that shows both."""
+        if self.others is None:
+            return np.empty(0)
+        pairs = [one.differences() for one in (self.own, self.others)]
+        variances = np.array([one.standard_error[:, best] ** 2 for one in pairs])  # (2, k)
+        known = np.isfinite(variances).all(axis=0) & (variances.sum(axis=0) > 0)
+        variances, df = variances[:, known], np.array([one.df[known, best] for one in pairs])
+        here, there = (one.difference[known, best] for one in pairs)
+        welch = variances.sum(axis=0) ** 2 / (variances**2 / df).sum(axis=0)
+        return np.asarray(2 * ndtr(-np.abs(t_to_z((here - there) / np.sqrt(variances.sum(axis=0)), welch))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dispersion:
+    """Variance of each model's value over all rows, as a share of that of as many yes/no outcomes.
+
+    Few rows may miss the outcomes that vary most: then the mean is off and the variance too small, both at once. At the
+    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are.
+    """
+
+    share: FloatArray  # (k,)
+
+    @classmethod
+    def of(cls, data: ScoredExperiment) -> Self:
+        """That of all rows."""
+        values = tuned_doubly_robust(data)
+        return cls(np.diag(values.covariance) / _yes_no_variance(values, data))
+
+    def values(self, data: ScoredExperiment) -> Values:
+        """Doubly robust values of some of the rows, with variances that are no smaller."""
+        values = tuned_doubly_robust(data)
+        least = self.share * _yes_no_variance(values, data)
+        variance = np.diag(values.covariance)
+        raised = np.isfinite(variance) & np.isfinite(least) & (variance < least) & (variance > 0)
+        factor = np.sqrt(np.divide(least, variance, out=np.ones_like(least), where=raised))
+        return replace(values, covariance=values.covariance * np.outer(factor, factor))
+
+
+def _yes_no_variance(values: Values, data: ScoredExperiment) -> FloatArray:
+    """Variance of each model's mean (k,), if outcomes were yes/no and independent between clusters."""
+    weights = ModelWeights.from_rows(data.model, len(data.models), data.weight / data.propensity, data.cluster)
+    possible = np.ones(len(data.models)) if values.binomial_variance is None else values.binomial_variance
+    return np.where(weights.inestimable, np.nan, possible * weights.sum_squared_weight)
+
+
+def _predicted_change(rows: SegmentRows, inside: NDArray[np.bool_], others: Values) -> FloatArray:
+    """How much larger each value (k,) is here than elsewhere by the reward, at its control-variate weight elsewhere."""
+    q, weight = rows.data.q, rows.data.weight
+    here, there = (np.average(q[at], axis=0, weights=weight[at]) for at in (inside, ~inside))
+    return np.asarray((here - there) * (1.0 if others.reward_weight is None else others.reward_weight))
+
+
+def _adjusted_p_value(parts: Sequence[_Part], best: int) -> float:
+    """The smallest p-value of any model and segment times their number (Bonferroni)."""
+    p_values = np.concatenate([part.p_values(best) for part in parts])
+    return float(min(p_values.min() * len(p_values), 1.0)) if len(p_values) else 1.0
