@@ -10,6 +10,7 @@ import numpy as np
 from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
+from deconfound.data.fingerprint import table_fingerprint
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
 from deconfound.decide.recommendation import Policy
@@ -41,6 +42,7 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
+from deconfound.value.sensitivity import estimate_sensitivity
 from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
 from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
@@ -203,6 +205,9 @@ class PreparedStudy:
             attribution=fitted.attribution,
             efficient=estimated.efficient,
             missing=self._missing_outcomes(data),
+            sensitivity=estimate_sensitivity(
+                self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
+            ),
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
@@ -214,6 +219,7 @@ class PreparedStudy:
             level=level,
             seed=self.seed,
             reading=self.study.reading,
+            replay=self.study.replay,
         )
 
     def _estimate(self, data: ScoredExperiment, fitted: CrossFit[Family], common_variance: float) -> EstimatedValues:
@@ -321,4 +327,5 @@ def _rows_per_model(table: Table, study: Study) -> tuple[int, ...]:
 
 def _counts(table: Table, study: Study) -> TableCounts:
     contexts, rows = len(table.unique_values("context_id")), _rows_per_model(table, study)
-    return TableCounts(table.source, len(table), contexts, rows, table.unused_columns)
+    fingerprint = table_fingerprint(table.arrow)
+    return TableCounts(table.source, len(table), contexts, rows, table.unused_columns, fingerprint)

@@ -24,6 +24,7 @@ from deconfound.value import Contrast, Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
+from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
 
 
@@ -36,6 +37,7 @@ class TableCounts:
     contexts: int
     rows_per_model: tuple[int, ...]  # in the order of the models
     unused_columns: tuple[str, ...]
+    fingerprint: str  # of the content, see ``data.fingerprint``
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Result:
     attribution: Attribution | None  # None if the family has none
     efficient: EfficientSummary | None  # None if efficient values were not requested and promise no gain
     missing: MissingOutcomes | None  # None if every randomized row has an outcome
+    sensitivity: tuple[Sensitivity, ...]  # to violations of replay fidelity and of outcome consistency
     counts: StudyCounts
     population: Population
     outcome_range: tuple[float, float]
@@ -89,6 +92,8 @@ class Result:
     level: float
     seed: int
     reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
+    command: str = ""  # that computed it; empty if it was called from Python
+    replay: Replay | None = None  # the outputs, for a report that shows them; not saved
 
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -116,7 +117,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     words, study_file = with_study_file(arguments, parser)
     _refuse_nul(words)
     words = _with_values(list(map(_without_exponent, words)))
-    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file))
+    typed = shlex.join([PACKAGE, *arguments])
+    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file, typed_command=typed))
     code: int = parsed.run(parsed)
     return code
 

@@ -46,6 +46,7 @@ class Recommendation:
     verdict: RecommendationVerdict
     error_probability_bound: float = 1.0  # upper bound of the probability that any other model is better here
     expected_regret_bound: float = 1.0  # upper bound of the expected loss against the best model of this context
+    values: tuple[float, ...] = ()  # calibrated value of every model, in the order of the models; not clipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Policy:
             verdict="clear" if error_probability_bound <= 1 - level else "cannot tell",
             error_probability_bound=error_probability_bound,
             expected_regret_bound=float(contrasts.expected_regret_bound[context]),
+            values=tuple(contrasts.calibrated[context].tolist()),
         )
 
 
@@ -120,6 +122,7 @@ class _ContextContrasts:
 
     best: IntArray  # (n,)
     runner_up: IntArray  # (n,)
+    calibrated: FloatArray  # (n, k) calibrated q
     difference: FloatArray  # (n, k)
     standard_error: FloatArray  # (n, k) of the difference; zero in the best model's own column
     value: FloatArray  # (n,) calibrated q of the best model, in [0, 1]
@@ -164,6 +167,7 @@ class _ContextContrasts:
         return cls(
             best=best,
             runner_up=runner_up,
+            calibrated=calibrated,
             difference=difference,
             standard_error=standard_error,
             value=np.clip(calibrated[row, best], 0.0, 1.0),

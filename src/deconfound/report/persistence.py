@@ -29,6 +29,7 @@ from deconfound.report.document import (
     read_log_bias,
     read_missing,
     read_routing,
+    read_sensitivity,
     read_values,
 )
 from deconfound.report.field_types import check_fields
@@ -58,6 +59,7 @@ def save(result: Result, directory: Path, *, overwrite: bool = False) -> None:
     content = {
         **document(result),
         "not_finite": list(_not_finite(_stored_numbers(result))),
+        "command": result.command,
         "reading": {**asdict(result.reading), "ignore": list(result.reading.ignore)},
         "featurizer": featurizer.document,
     }
@@ -126,6 +128,7 @@ def _stored_numbers(result: Result) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in result.findings],
         "routing": asdict(result.routing),
         "log_bias": asdict(result.log_bias),
+        "sensitivity": [asdict(one) for one in result.sensitivity],
         "efficient": None if result.efficient is None else _efficient_numbers(result.efficient),
         "missing_outcomes": None if result.missing is None else _missing_numbers(result.missing),
     }
@@ -173,7 +176,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
     models, fitted = tuple(stored["models"]), stored["family"]
     return Result(
         **{name: read_values(stored[name], models) for name in VALUES},
-        recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
+        recommendations=tuple(map(_recommendation, stored["recommendations"])),
         findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
         family=FittedFamily(_family(fitted), fitted["mode"], fitted["surface_share"], fitted["psi_source"]),
         counts=StudyCounts(*(_counts(stored["counts"][table]) for table in ("log", "experiment", "replay"))),
@@ -185,6 +188,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         outcome_unit=stored["outcome_unit"],
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
+        sensitivity=read_sensitivity(stored["sensitivity"]),
         policy=policy_from_arrays(
             arrays, models, fitted["surface_share"], _feature_sizes(featurizer, fitted["surface_share"])
         ),
@@ -192,7 +196,12 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         level=stored["level"],
         seed=stored["seed"],
         reading=_reading(stored["reading"]),
+        command=stored["command"],
     )
+
+
+def _recommendation(row: dict[str, Any]) -> Recommendation:
+    return Recommendation(**{**row, "values": tuple(row["values"])})
 
 
 def _reading(stored: dict[str, Any]) -> ReadingChoices:
@@ -207,4 +216,6 @@ def _family(stored: dict[str, Any]) -> Family:
 
 def _counts(row: dict[str, Any]) -> TableCounts:
     rows_per_model, unused_columns = tuple(row["rows_per_model"]), tuple(row["unused_columns"])
-    return TableCounts(row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns)
+    return TableCounts(
+        row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns, row["fingerprint"]
+    )
