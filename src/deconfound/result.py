@@ -156,10 +156,10 @@ class Result:
         write_json(self, Path(path))
 
     def to_html(self, path: Path | str) -> None:
-        """Write a self-contained page with the answer, the intervals and the warnings."""
-        from deconfound.report.html import render_html
+        """Write a self-contained page with the answer, the pictures, the checks and the contexts to explore."""
+        from deconfound.report.page.render_page import render_html
 
-        write_text(Path(path), render_html(self))
+        write_text(Path(path), render_html(self, self.replay))
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Save the result for ``Result.load`` and ``deconfound recommend``.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deconfound as dc
 from deconfound.escaping import escape_json, escape_line, escape_lines, escape_name
 from deconfound.formatting import join_names, join_noted_names, quote
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from deconfound.report.scale import UNIT
 from deconfound.report.text import comparison, summary, value_rows
 from tests.support.results import demo_result

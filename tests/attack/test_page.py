@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from tests.attack.test_names import with_models
 from tests.support.results import demo_result
 

@@ -18,7 +18,7 @@ import deconfound as dc
 from deconfound.data import Study
 from deconfound.diagnose import check
 from deconfound.report.check_text import check_document, check_text
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from deconfound.report.scale import Scale
 from tests.support.checking import make_study
 from tests.support.results import demo_result

@@ -27,6 +27,7 @@ from deconfound.cli import (
     plan,
     recommend,
     replay,
+    report,
     route,
 )
 from deconfound.cli.command_parser import CommandParser
@@ -103,7 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    answering = (evaluate, check, recommend, route, plan)
+    answering = (evaluate, report, check, recommend, route, plan)
     for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, monitor, bench):
         command.add_command(commands)
     return parser

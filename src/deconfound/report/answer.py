@@ -100,7 +100,7 @@ def _unjudged_sentence(result: Result, unjudged: list[str]) -> str:
 
 
 def _lead_sentence(result: Result, scale: Scale) -> str:
-    """The first pair of ``contrasts``: its interval is one of all pairs', so that it may have been chosen by its lead."""
+    """The first pair of ``contrasts``: its interval is adjusted for all pairs, because it was chosen by its rank."""
     pair = next(iter(result.contrasts()), None)
     if pair is None or not np.isfinite(pair.standard_error):
         return ""

@@ -175,7 +175,10 @@ def _restore(stored: Any, path: Sequence[str | int], number: float) -> None:  # 
 def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featurizer) -> Result:
     models, fitted = tuple(stored["models"]), stored["family"]
     return Result(
-        **{name: read_values(stored[name], models) for name in VALUES},
+        values=read_values(stored["values"], models),
+        direct=read_values(stored["direct"], models),
+        experiment=read_values(stored["experiment"], models),
+        raw_log=read_values(stored["raw_log"], models),
         recommendations=tuple(map(_recommendation, stored["recommendations"])),
         findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
         family=FittedFamily(_family(fitted), fitted["mode"], fitted["surface_share"], fitted["psi_source"]),
@@ -216,6 +219,4 @@ def _family(stored: dict[str, Any]) -> Family:
 
 def _counts(row: dict[str, Any]) -> TableCounts:
     rows_per_model, unused_columns = tuple(row["rows_per_model"]), tuple(row["unused_columns"])
-    return TableCounts(
-        row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns, row["fingerprint"]
-    )
+    return TableCounts(row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns, row["fingerprint"])

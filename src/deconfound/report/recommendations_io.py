@@ -162,7 +162,9 @@ def _parquet(records: Sequence[dict[str, Any]]) -> bytes:
 def _csv(records: Sequence[dict[str, Any]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow(records[0] if records else [field.name for field in fields(Recommendation) if field.name != "values"])
+    writer.writerow(
+        records[0] if records else [field.name for field in fields(Recommendation) if field.name != "values"]
+    )
     for record in records:
         writer.writerow([escape_formulas(cell) if isinstance(cell, str) else cell for cell in record.values()])
     return buffer.getvalue()

@@ -30,7 +30,11 @@ class Reproduction:
     @classmethod
     def from_result(cls, result: Result) -> Reproduction:
         """The command as it was typed, or the call in Python."""
-        tables = (("log", result.counts.log), ("experiment", result.counts.experiment), ("replay", result.counts.replay))
+        tables = (
+            ("log", result.counts.log),
+            ("experiment", result.counts.experiment),
+            ("replay", result.counts.replay),
+        )
         call = (
             f'deconfound.evaluate(study, family="{result.family.estimator.name}", level={result.level:g}, '
             f"seed={result.seed})"

@@ -93,7 +93,7 @@ def replay_differences(data: ScoredExperiment) -> FloatArray:
     weight = assigned * (data.weight / data.propensity)[:, None]
     total = weight.sum(axis=0)
     difference = (weight * (data.q - data.prediction[:, None])).sum(axis=0)
-    return np.divide(difference, total, out=np.full(len(total), np.nan), where=total > 0)
+    return np.asarray(np.divide(difference, total, out=np.full(len(total), np.nan), where=total > 0))
 
 
 def _sensitivity(

@@ -10,7 +10,7 @@ from typing import Self
 from deconfound.report.scale import Scale
 
 INSET = 3.0  # percent left free at both ends, so that no mark is cut
-TICKS = 5  # about
+TICKS = 7  # at most about
 ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MARGIN = 0.04  # of the range of the numbers, added at both ends
 MIN_WIDTH = 1e-6  # of an axis; numbers that are all equal would have none
@@ -60,9 +60,7 @@ class ChartAxis:
         ends = sorted((zero + unit * self.low, zero + unit * self.high))
         step = round_step((ends[1] - ends[0]) / TICKS)
         first, last = math.ceil(ends[0] / step), math.floor(ends[1] / step)
-        return tuple(
-            Tick(self.percent((n * step - zero) / unit), f"{n * step:.12g}") for n in range(first, last + 1)
-        )
+        return tuple(Tick(self.percent((n * step - zero) / unit), f"{n * step:.12g}") for n in range(first, last + 1))
 
 
 def round_step(step: float) -> float:

@@ -76,4 +76,3 @@ class PlanChart:
 
 def _unusable(path: Path, what: str) -> DataError:
     return DataError([Problem(readable_path(path), what, FIX)])
-

@@ -1,4 +1,4 @@
-"""Where the precision comes from: standard errors with the experiment alone and with log and replay, and the sources."""
+"""Where the precision comes from: standard errors with and without log and replay, and the shares of the sources."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ class PrecisionChart:
                     round(100 * float(alone[i]) / largest, 2) if both[i] else None,
                     round(100 * float(combined[i]) / largest, 2) if both[i] else None,
                     f"{texts[0]} → {texts[1]}",
-                    f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} with log and "
-                    "replay",
+                    f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} with all sources",
                 )
             )
         shares = () if result.attribution is None else _source_shares(result.attribution)
@@ -99,7 +98,7 @@ def _source_shares(attribution: Attribution) -> tuple[SourceShare, ...]:
     total = sum(abs(share) for _, _, share in parts) or 1.0
     shares, start = [], 0.0
     for source, view, share in parts:
-        width, text = 100 * abs(share) / total, format_percent(share, 0)
+        width, text = 100 * abs(share) / total, f"{round(100 * share)} %"
         title = f"{source}, through {view}: {text} of the estimated differences between models"
         shares.append(SourceShare(source, view, text, round(width, 2), round(start, 2), share < 0, title))
         start += width

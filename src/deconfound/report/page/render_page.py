@@ -21,8 +21,8 @@ from deconfound.report.page.sensitivity_chart import SensitivityChart
 from deconfound.report.page.support_chart import SupportChart
 from deconfound.report.page.value_chart import ValueChart
 from deconfound.report.reproduction import Reproduction
-from deconfound.report.sensitivity_text import sensitivity_lines
 from deconfound.report.scale import Scale
+from deconfound.report.sensitivity_text import sensitivity_lines
 from deconfound.report.text import METHOD, SENSITIVITY, Section, sections, value_rows
 from deconfound.result import Result
 
@@ -83,12 +83,16 @@ def render_html(result: Result, replay: Replay | None = None, plan: PlanChart | 
     content = PageContent.from_result(result, replay, plan)
     data = None if content.explore is None else Markup(content.explore.json)  # noqa: S704  (has no markup characters)
     style, script = _package_text(STYLES), _package_text(SCRIPTS)
-    page = environment().get_template("page.html").render(
-        page=content,
-        policy=policy(style, script),
-        style=Markup(style),  # noqa: S704  (a file of this package)
-        script=Markup(script),  # noqa: S704
-        data=data,
+    page = (
+        environment()
+        .get_template("page.html")
+        .render(
+            page=content,
+            policy=policy(style, script),
+            style=Markup(style),  # noqa: S704  (a file of this package)
+            script=Markup(script),  # noqa: S704
+            data=data,
+        )
     )
     return escape_lines(page)
 

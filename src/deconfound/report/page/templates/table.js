@@ -11,7 +11,7 @@ class ContextTable {
     this.table = document.getElementById("contexts");
     this.body = this.table.tBodies[0];
     this.labels = Array.from({ length: study.count }, (_, context) => study.label(context));
-    this.searched = this.labels.map((label, context) => ((study.texts[context] || "") + " " + label).toLowerCase());
+    this.searched = null;
     this.sort = { key: "context", direction: 1 };
     this.chosen = -1;
     this.listen();
@@ -56,10 +56,15 @@ class ContextTable {
     return (context) => context;
   }
 
+  searchable(context) {
+    return ((this.study.ids[context] || "") + " " + (this.study.texts[context] || "")).toLowerCase();
+  }
+
   choose() {
     const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const model = document.getElementById("filter-model").value;
     const verdict = document.getElementById("filter-verdict").value;
+    if (words.length && !this.searched) this.searched = this.labels.map((_, context) => this.searchable(context));
     this.order = [];
     for (let context = 0; context < this.study.count; context++) {
       if (model !== "" && this.study.best[context] !== Number(model)) continue;
@@ -95,7 +100,6 @@ class ContextTable {
   padding(count) {
     const row = element("tr"), cell = element("td", "pad");
     row.setAttribute("aria-hidden", "true");
-    cell.colSpan = 6;
     cell.style.height = count * ROW_HEIGHT + "px";
     row.append(cell);
     return row;

@@ -51,9 +51,8 @@ class Study {
 
   label(context) {
     const text = this.texts.length ? this.texts[context] : "";
-    const line = text.replace(/\s+/g, " ").slice(0, 160);
-    if (!this.ids.length) return line;
-    return line ? this.ids[context] + " \u00b7 " + line : this.ids[context];
+    const line = text.replace(/\s+/g, " ").trim().slice(0, 200);
+    return line || this.ids[context] || "(empty)";
   }
 
   /* The outputs of a context, one per model; null where there is no text. */

@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from deconfound.report.html import LEFT, WIDTH, render_html
 
 import deconfound as dc
 from deconfound.findings import Finding, Notice
-from deconfound.report.html import LEFT, WIDTH, render_html
 from deconfound.report.text import sections, value_rows
 from tests.support.results import demo_result
 
