@@ -29,6 +29,7 @@ from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import source_name
 from deconfound.progress import Progress, no_progress
+from deconfound.records import Records
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
@@ -200,7 +201,7 @@ class PreparedStudy:
             recommendations=policy.recommend(arrays.replay, level),
             routing=self._routing(on_new_contexts, values, policy),
             log_bias=self._log_bias(fitted, values),
-            findings=(*self._findings(family), *exclusion_findings(estimated.efficient)),
+            findings=Records((*self._findings(family), *exclusion_findings(estimated.efficient))),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
             efficient=estimated.efficient,

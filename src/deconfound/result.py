@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deconfound.atomic import write_text
 from deconfound.data import NO_CHOICES, ReadingChoices, Replay
@@ -18,6 +18,7 @@ from deconfound.findings import Finding
 from deconfound.formatting import join_names
 from deconfound.loading import load_replay
 from deconfound.loading.sources import TableLike
+from deconfound.records import Records
 from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values
@@ -26,6 +27,9 @@ from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
 from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,10 @@ class Result:
     direct: Values
     experiment: Values
     raw_log: Values
-    recommendations: tuple[Recommendation, ...]
+    recommendations: Records[Recommendation]
     routing: RoutingGain
     log_bias: LogBias
-    findings: tuple[Finding, ...]
+    findings: Records[Finding]
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
     efficient: EfficientSummary | None  # None if efficient values were not requested and promise no gain
@@ -95,6 +99,10 @@ class Result:
     command: str = ""  # that computed it; empty if it was called from Python
     replay: Replay | None = None  # the outputs, for a report that shows them; not saved
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recommendations", Records(self.recommendations))
+        object.__setattr__(self, "findings", Records(self.findings))
+
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"
 
@@ -103,7 +111,7 @@ class Result:
         """The models compared."""
         return self.values.models
 
-    def contrasts(self) -> tuple[Contrast, ...]:
+    def contrasts(self) -> Records[Contrast]:
         """Every pair of models, better one first, with simultaneous intervals."""
         return self.values.contrasts(self.level)
 
@@ -113,7 +121,7 @@ class Result:
         *,
         columns: Mapping[str, str] | None = None,
         rename_models: Mapping[str, str] | None = None,
-    ) -> tuple[Recommendation, ...]:
+    ) -> Records[Recommendation]:
         """The best model for new contexts, given as their replay: files, a DataFrame or an Arrow table.
 
         Names that the study was read with (``columns``, ``rename_models`` and ``ignore`` of ``load``) are used again;
@@ -142,6 +150,35 @@ class Result:
         from deconfound.report.text import summary
 
         return summary(self, verbose=verbose)
+
+    def _repr_html_(self) -> str:
+        from deconfound.report.page.notebook import notebook_html
+
+        return notebook_html(self)
+
+    def plot_values(self) -> Figure:
+        """Values with intervals beside the raw log, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_values
+
+        return plot_values(self)
+
+    def plot_contrasts(self) -> Figure:
+        """The difference of every pair of models with its simultaneous interval, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_contrasts
+
+        return plot_contrasts(self)
+
+    def plot_log_bias(self) -> Figure:
+        """How far the raw log overrates or underrates each model, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_log_bias
+
+        return plot_log_bias(self)
+
+    def plot_precision(self) -> Figure:
+        """Standard errors with the experiment alone and with all sources, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_precision
+
+        return plot_precision(self)
 
     def document(self) -> dict[str, Any]:
         """Everything but coefficients, ready for JSON."""

@@ -20,6 +20,7 @@ from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
 from deconfound.formatting import to_jsonable
+from deconfound.records import Records
 from deconfound.report.document import (
     SCHEMA,
     VALUES,
@@ -179,8 +180,8 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         direct=read_values(stored["direct"], models),
         experiment=read_values(stored["experiment"], models),
         raw_log=read_values(stored["raw_log"], models),
-        recommendations=tuple(map(_recommendation, stored["recommendations"])),
-        findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
+        recommendations=Records(map(_recommendation, stored["recommendations"])),
+        findings=Records(finding_from_document(each, details_types()) for each in stored["findings"]),
         family=FittedFamily(_family(fitted), fitted["mode"], fitted["surface_share"], fitted["psi_source"]),
         counts=StudyCounts(*(_counts(stored["counts"][table]) for table in ("log", "experiment", "replay"))),
         routing=read_routing(stored["routing"]),

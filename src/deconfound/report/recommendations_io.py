@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -70,8 +70,7 @@ class RecommendationTable:
         """What is recommended for each context; ``context`` is the text of a context without an id of its own."""
         records = []
         for row in self.rows:
-            record = asdict(row)
-            del record["values"]  # of every model: in the JSON of a result
+            record = row.record()
             text = {"context": self.text_by_id.get(row.context_id)} if self.text_by_id else {}
             records.append({"context_id": record.pop("context_id"), **text, **record})
         return records

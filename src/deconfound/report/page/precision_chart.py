@@ -67,7 +67,7 @@ class PrecisionChart:
                     round(100 * float(alone[i]) / largest, 2) if both[i] else None,
                     round(100 * float(combined[i]) / largest, 2) if both[i] else None,
                     f"{texts[0]} → {texts[1]}",
-                    f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} with all sources",
+                    f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} in all",
                 )
             )
         shares = () if result.attribution is None else _source_shares(result.attribution)

@@ -82,7 +82,7 @@ def render_html(result: Result, replay: Replay | None = None, plan: PlanChart | 
 
     content = PageContent.from_result(result, replay, plan)
     data = None if content.explore is None else Markup(content.explore.json)  # noqa: S704  (has no markup characters)
-    style, script = _package_text(STYLES), _package_text(SCRIPTS)
+    style, script = package_text(STYLES), package_text(SCRIPTS)
     page = (
         environment()
         .get_template("page.html")
@@ -114,7 +114,8 @@ def environment() -> Environment:
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
-def _package_text(names: tuple[str, ...]) -> str:
+def package_text(names: tuple[str, ...]) -> str:
+    """Files of the templates' folder, one after the other."""
     folder = files(__package__).joinpath(TEMPLATES)
     return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
