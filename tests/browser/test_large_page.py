@@ -52,7 +52,7 @@ def test_the_page_is_ready_soon_and_scrolls_search_and_sort_at_once(browser, pag
         opened.page.fill("#search", "c09999")
         assert opened.page.inner_text("#status") == "1 of 10,000 contexts"
         opened.page.fill("#search", "")
-        opened.page.click("th >> text=margin")
+        opened.page.click("#contexts button[data-sort=margin]")
         opened.page.click("#contexts tbody button >> nth=0")
         opened.page.wait_for_selector(".side del")
         assert opened.console == []

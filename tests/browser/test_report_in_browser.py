@@ -71,7 +71,7 @@ def test_search_filter_and_sort(browser, report):
         clear = sum(row.verdict == "clear" for row in result.recommendations)
         assert page.inner_text("#status") == f"{clear} of {len(contexts)} contexts"
         page.select_option("#filter-verdict", "")
-        page.click("th >> text=value")
+        page.click("#contexts button[data-sort=value]")
         shown = [float(cell) for cell in page.locator("#contexts tbody td:nth-child(3)").all_inner_texts()]
         assert shown == sorted(shown, reverse=True)
         assert shown[0] == pytest.approx(max(row.q for row in result.recommendations), abs=5e-4)

@@ -85,8 +85,11 @@ def _separation_sentence(result: Result, unjudged: list[str]) -> str:
     level = format_percent(result.level)
     if rivals:
         return f"At {level} confidence, the best model may also be {join_names(rivals)}."
-    has_interval = np.isfinite(result.values.standard_error[result.models.index(best)])
-    return f"At {level} confidence, no other model is the best." if has_interval and not unjudged else ""
+    if unjudged or not np.isfinite(result.values.standard_error[result.models.index(best)]):
+        return ""
+    if failure_sentence(result.findings):
+        return f"If the assumption held, no other model would be the best at {level} confidence."
+    return f"At {level} confidence, no other model is the best."
 
 
 def _unjudged_sentence(result: Result, unjudged: list[str]) -> str:
