@@ -26,10 +26,10 @@ from deconfound.evidence import require_feasible_size, require_information, requ
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
+from deconfound.frames import Records
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import source_name
 from deconfound.progress import Progress, no_progress
-from deconfound.records import Records
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData

@@ -16,9 +16,9 @@ from deconfound.features import Featurizer
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.findings import Finding
 from deconfound.formatting import join_names
+from deconfound.frames import Records
 from deconfound.loading import load_replay
 from deconfound.loading.sources import TableLike
-from deconfound.records import Records
 from deconfound.reward import Attribution, Family
 from deconfound.tune import Mode
 from deconfound.value import Contrast, Values

@@ -15,8 +15,8 @@ from deconfound.decide.calibration import Calibration
 from deconfound.decide.cost import cost_vector
 from deconfound.design import FloatArray, IntArray
 from deconfound.features.study_arrays import ReplayArrays
+from deconfound.frames import Records, Scalar
 from deconfound.metrics import argmax_model
-from deconfound.records import Records, Scalar
 from deconfound.reward import RewardFit
 from deconfound.value.multiple_comparisons import check_level
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deconfound.escaping import escape_name
+from deconfound.escaping import escape_line, escape_name
 from deconfound.formatting import format_percent, join_names, shell_argument
 from deconfound.report.check_text import failure_sentence
 from deconfound.report.decision_text import log_bias_text, routing_text
@@ -39,7 +39,7 @@ class Answer:
         unjudged = [name for name in _unjudged(result) if name != result.values.ranking()[0]]
         tied = bool(np.ptp(result.values.estimate) < EQUAL_VALUES_ATOL)
         return cls(
-            caution=(failed, f'See "{WARNINGS}" before relying on these values.') if failed else (),
+            caution=(escape_line(failed), f'See "{WARNINGS}" before relying on these values.') if failed else (),
             model=_model_sentence(result, scale, has_unjudged=bool(unjudged), tied=tied),
             separation="" if tied else _separation_sentence(result, unjudged),
             unjudged=_unjudged_sentence(result, unjudged),

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-from deconfound.records import Records
+from deconfound.frames import Records
 
 Annotation: TypeAlias = Any
 

@@ -20,7 +20,7 @@ from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
 from deconfound.formatting import to_jsonable
-from deconfound.records import Records
+from deconfound.frames import Records
 from deconfound.report.document import (
     SCHEMA,
     VALUES,

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names, quote
-from deconfound.records import Records, Scalar, html_table, to_frame
+from deconfound.frames import Records, Scalar, html_table, to_frame
 from deconfound.value.bounded_interval import mid_p_interval
 from deconfound.value.multiple_comparisons import (
     Differences,

@@ -12,7 +12,7 @@ import pytest
 
 import deconfound as dc
 from deconfound.findings import Finding, Notice
-from deconfound.records import MAX_SHOWN_ROWS, Records, html_table, to_frame
+from deconfound.frames import MAX_SHOWN_ROWS, Records, html_table, to_frame
 from tests.support.results import demo_result
 
 ATTACK = "<script>alert(1)</script>\u202e"
@@ -43,7 +43,7 @@ def test_polars_is_used_where_pandas_is_not(result, monkeypatch):
 def test_without_either_library_the_error_names_one():
     code = (
         "import sys; sys.modules['pandas'] = sys.modules['polars'] = None\n"
-        "import deconfound.records as records\n"
+        "import deconfound.frames as records\n"
         "records.find_spec = lambda name: None\n"
         "for name in ('pandas', 'polars'): del sys.modules[name]\n"
         "try: records.to_frame([])\n"
