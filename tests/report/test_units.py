@@ -24,7 +24,15 @@ from tests.support.checking import make_study
 from tests.support.results import demo_result
 
 SMALL = re.compile(r"(?:(\S+) )?[(]?[+-]?(?<![\d.,])0\.\d+(?!\d| times)")
-NO_OUTCOMES = ("=", "<", "AUC", "correlation", "level", "chi-square")  # words before p-values and statistics
+NO_OUTCOMES = (
+    "=",
+    "<",
+    "AUC",
+    "correlation",
+    "level",
+    "chi-square",
+    "deconfound",
+)  # words before p-values and statistics
 SENTENCES = ("summary", "explanation", "message", "remedy")
 
 
@@ -57,7 +65,7 @@ def test_the_search_finds_what_was_not_converted(result):
 
 
 def test_summaries_and_pages(result):
-    page = re.sub(r"<(style|svg).*?</\1>", "", render_html(result), flags=re.DOTALL)
+    page = re.sub(r"<(style|svg|script|footer|pre).*?</\1>", "", render_html(result), flags=re.DOTALL)
     for text in (result.summary(), result.summary(verbose=True), html.unescape(re.sub("<[^>]+>", " ", page))):
         assert unconverted(text) == []
         assert "on your scale from" in text

@@ -13,8 +13,8 @@ from deconfound.formatting import format_percent
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 
-ALIKE_BY_AUC = "0.5: alike; 1: a classifier separates every row"
-OUTSIDE = "0 %: every replayed output resembles a randomized one"
+ALIKE_BY_AUC = "AUC 0.5 means alike, AUC 1 that a classifier separates every row"
+OUTSIDE = "0 % means that every replayed output resembles a randomized one"
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ class ContextTable {
     row.append(
       cell,
       model,
-      element("td", "number", study.showValue(study.value(context, best))),
+      element("td", "number extra", study.showValue(study.value(context, best))),
       runnerUp,
       element("td", "number", study.showDifference(study.margin(context, best, other))),
       element("td", "extra", study.clear[context] ? "clear" : "cannot tell"),
