@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deconfound import __version__
 from deconfound.atomic import write_text
 from deconfound.data import NO_CHOICES, ReadingChoices, Replay
 from deconfound.decide.recommendation import Policy, Recommendation
@@ -97,6 +98,7 @@ class Result:
     seed: int
     reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
     command: str = ""  # that computed it; empty if it was called from Python
+    version: str = __version__  # of deconfound that computed it
     replay: Replay | None = None  # the outputs, for a report that shows them; not saved
 
     def __post_init__(self) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from deconfound import __version__
 from deconfound.atomic import write_text
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
@@ -50,7 +49,7 @@ def document(result: Result) -> dict[str, Any]:
     log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
     return {
         "schema": SCHEMA,
-        "version": __version__,
+        "version": result.version,
         "reproduction": to_jsonable(asdict(Reproduction.from_result(result))),
         "answer": to_jsonable(asdict(Answer.from_result(result))),
         "sections": [section._asdict() for section in sections(result, verbose=True)[1:]],

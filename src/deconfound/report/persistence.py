@@ -201,6 +201,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         seed=stored["seed"],
         reading=_reading(stored["reading"]),
         command=stored["command"],
+        version=stored["version"],
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deconfound import __version__
 from deconfound.escaping import escape_line
 from deconfound.result import Result
 
@@ -40,7 +39,7 @@ class Reproduction:
             f"seed={result.seed})"
         )
         return cls(
-            __version__,
+            escape_line(result.version),
             escape_line(result.command) or call,
             result.seed,
             tuple(FingerprintedTable(name, escape_line(each.source), each.fingerprint) for name, each in tables),

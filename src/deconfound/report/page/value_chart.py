@@ -46,38 +46,38 @@ class ValueChart:
     @classmethod
     def from_result(cls, result: Result) -> Self:
         """With costs, everything is net of them, also the raw log."""
-        cost = result.values.cost_or_zero
-        logged = result.raw_log.estimate - cost
+        logged = (result.raw_log.estimate - result.values.cost_or_zero).tolist()
         rows = result.values.table(result.level)
-        ends = [float(row[key]) for row in rows for key in ("estimate", "low", "high") if _has_interval(row, key)]
-        axis, scale = ChartAxis.around([*ends, *logged.tolist()]), Scale.of(result)
-        log_rank = {name: rank for rank, name in enumerate(result.raw_log.ranking(), start=1)}
-        net = result.values.cost is not None
+        ends = [float(row[key]) for row in rows for key in ("estimate", "low", "high") if _is_known(row, key)]
+        axis, scale = ChartAxis.around([*ends, *logged]), Scale.of(result)
+        headings, *cells = value_rows(result)
+        in_log, best_set = dict(zip(result.models, logged, strict=True)), result.values.best_set(result.level)
         marks = []
-        for (_, *cells), (rank, row) in zip(value_rows(result)[1:], enumerate(rows, start=1), strict=True):
-            name, in_log = str(row["model"]), float(logged[result.models.index(str(row["model"]))])
-            has_interval, has_log = _has_interval(row, "low"), bool(np.isfinite(in_log))
+        for row, texts in zip(rows, cells, strict=True):
+            name = str(row["model"])
+            log_rank = result.raw_log.ranking().index(name) + 1
             marks.append(
                 ValueMark(
-                    rank=rank,
+                    rank=int(texts[0]),
                     name=escape_name(name),
-                    in_best_set=name in result.values.best_set(result.level),
+                    in_best_set=name in best_set,
                     value=axis.percent(float(row["estimate"])),
-                    low=axis.percent(float(row["low"])) if has_interval else None,
-                    high=axis.percent(float(row["high"])) if has_interval else None,
-                    log=axis.percent_or_none(in_log),
-                    value_text=cells[1],
-                    interval_text=cells[2],
-                    log_text=scale.value(in_log),
-                    log_rank=log_rank[name] if has_log else None,
-                    title=_title(value_rows(result)[0], (str(rank), *cells)),
+                    low=axis.percent(float(row["low"])) if _is_known(row, "low") else None,
+                    high=axis.percent(float(row["high"])) if _is_known(row, "high") else None,
+                    log=axis.percent_or_none(in_log[name]),
+                    value_text=texts[2],
+                    interval_text=texts[3],
+                    log_text=scale.value(in_log[name]),
+                    log_rank=log_rank if np.isfinite(in_log[name]) else None,
+                    title=_title(headings, texts),
                 )
             )
-        level = format_percent(result.level)
-        return cls(tuple(marks), axis.value_ticks(scale), level, "net value" if net else "value", scale.unit)
+        level, name = format_percent(result.level), "value" if result.values.cost is None else "net value"
+        return cls(tuple(marks), axis.value_ticks(scale), level, name, scale.unit)
 
 
-def _has_interval(row: dict[str, str | float], key: str) -> bool:
+def _is_known(row: dict[str, str | float], key: str) -> bool:
+    """Whether a number of a row was estimated: intervals need randomized rows."""
     return key == "estimate" or bool(np.isfinite(float(row["standard_error"])))
 
 

@@ -3,21 +3,21 @@
 const FOLD_CHARACTERS = 700;
 const MAX_DIFF_CELLS = 4000000;
 
+/* A text, or marked nodes and their length; a long one is folded. */
 function folded(text) {
   const box = element("div", "text");
   box.dir = "auto";
   if (typeof text === "string") box.textContent = text;
   else box.append(...text.nodes);
-  const length = typeof text === "string" ? text.length : text.length;
-  if (length <= FOLD_CHARACTERS) return [box];
+  if (text.length <= FOLD_CHARACTERS) return [box];
   box.classList.add("folded");
   const button = element("button", "unfold", "Show all");
   button.type = "button";
   button.setAttribute("aria-expanded", "false");
   button.addEventListener("click", () => {
-    const open = box.classList.toggle("folded");
-    button.textContent = open ? "Show all" : "Fold";
-    button.setAttribute("aria-expanded", String(!open));
+    const isFolded = box.classList.toggle("folded");
+    button.textContent = isFolded ? "Show all" : "Fold";
+    button.setAttribute("aria-expanded", String(!isFolded));
   });
   return [box, button];
 }

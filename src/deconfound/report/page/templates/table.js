@@ -156,9 +156,15 @@ class ContextTable {
   }
 }
 
-Study.read().then((study) => {
-  const comparison = new Comparison(study, document.getElementById("detail"));
-  const table = new ContextTable(study, comparison);
-  if (table.order.length) table.open(table.order[0]);
+async function start() {
+  if (typeof DecompressionStream === "undefined") {
+    document.getElementById("status").textContent = "This browser is too old to unpack the table.";
+    return;
+  }
+  const study = await Study.read();
+  const table = new ContextTable(study, new Comparison(study, document.getElementById("detail")));
+  table.open(table.order[0]);
   document.documentElement.dataset.ready = "true";
-});
+}
+
+start();
