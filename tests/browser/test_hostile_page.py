@@ -11,7 +11,7 @@ import deconfound as dc
 from deconfound.atomic import write_text
 from deconfound.findings import Finding, Notice
 from deconfound.report.page.render_page import render_html
-from tests.support.browser import open_page
+from tests.support.browser import open_page, wait_until
 from tests.support.large_results import replay_of, resized_result
 from tests.support.results import demo_result
 
@@ -61,8 +61,8 @@ def test_nothing_runs_and_nothing_breaks(browser, page, hostile):
         for at in range(len(ATTACKS)):
             rows.nth(at).click()
             name = hostile.recommendations[at].context_id
-            opened.page.wait_for_function(
-                "text => document.querySelector('#detail h3').textContent.startsWith(text)", arg=name[:5]
+            wait_until(
+                opened.page, "text => document.querySelector('#detail h3').textContent.startsWith(text)", name[:5]
             )
             opened.page.select_option(".side:nth-child(1) select", index=at)
             assert not opened.page.evaluate(RUNS)

@@ -9,7 +9,7 @@ import pytest
 
 from deconfound.atomic import write_text
 from deconfound.report.page.render_page import render_html
-from tests.support.browser import open_page
+from tests.support.browser import open_page, wait_until
 from tests.support.large_results import random_texts, replay_of, resized_result
 from tests.support.results import demo_result
 
@@ -47,7 +47,7 @@ def test_the_page_is_ready_soon_and_scrolls_search_and_sort_at_once(browser, pag
         metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
         assert metrics["TaskDuration"] < MAX_READY_SECONDS
         opened.page.evaluate("document.getElementById('rows').scrollTop = 300000")
-        opened.page.wait_for_function("document.querySelector('#contexts tbody button').dataset.context > 6000")
+        wait_until(opened.page, "document.querySelector('#contexts tbody button').dataset.context > 6000")
         assert opened.page.locator("#contexts tbody tr").count() < MAX_ROWS_IN_DOCUMENT
         opened.page.fill("#search", "c09999")
         assert opened.page.inner_text("#status") == "1 of 10,000 contexts"

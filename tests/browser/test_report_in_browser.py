@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.browser import DESKTOP, PHONE, open_page
+from tests.support.browser import DESKTOP, PHONE, open_page, wait_until
 from tests.support.results import demo_result, small_demo
 
 VIEWS = list(product((PHONE, DESKTOP), ("light", "dark")))
@@ -86,7 +86,7 @@ def test_two_outputs_side_by_side(browser, report):
         page = opened.page
         page.click("#contexts tbody tr:nth-child(4) button")
         row = result.recommendations[2]
-        page.wait_for_function("text => document.querySelector('#detail h3').textContent === text", arg=row.context_id)
+        wait_until(page, "text => document.querySelector('#detail h3').textContent === text", row.context_id)
         first, second = result.models[0], result.models[3]
         page.select_option(".side:nth-child(1) select", label=first)
         page.select_option(".side:nth-child(2) select", label=second)
@@ -117,9 +117,10 @@ def test_the_explorer_works_by_keyboard(browser, report):
             page.keyboard.press("ArrowDown")
         assert page.evaluate("document.activeElement.dataset.context") == "20"
         page.keyboard.press("Enter")
-        page.wait_for_function(
+        wait_until(
+            page,
             "text => document.querySelector('#detail h3').textContent === text",
-            arg=demo_result().recommendations[20].context_id,
+            demo_result().recommendations[20].context_id,
         )
         assert page.evaluate("document.activeElement.dataset.context") == "20"
 

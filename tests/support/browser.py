@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,3 +60,14 @@ def open_page(
         yield opened
     finally:
         context.close()
+
+
+def wait_until(page: Page, expression: str, value: object = None, seconds: float = 60.0) -> None:
+    """Wait until a JavaScript expression, or a function of a value, is true.
+
+    Playwright's own function evaluates text inside the page, which the page's policy forbids.
+    """
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression, value):
+        assert time.monotonic() < end, f"{expression} did not become true"
+        page.wait_for_timeout(50)
