@@ -21,7 +21,7 @@ SOURCE = Path(deconfound.__file__).parent
 RANKS = (
     {"escaping", "words"},
     {"errors", "formatting", "progress", "threads"},
-    {"findings", "system_lock"},
+    {"findings", "frames", "system_lock"},
     {"design", "atomic", "array_archive", "chat"},
     {"linalg", "data", "file_lock"},
     {"assignment"},

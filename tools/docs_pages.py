@@ -26,7 +26,9 @@ SECTIONS = {
         *(
             "missing-outcomes",
             "choose-a-family",
+            "segments",
             "read-the-report",
+            "report",
             "act-on-a-failed-check",
             "route",
             "adding-a-family",
@@ -36,7 +38,7 @@ SECTIONS = {
         *("why-logs-mislead", "theorem", "when-not-to-use", "checks", "features", "efficient-values", "reliability"),
         "architecture",
     ),
-    "Reference": ("reference/commands", "python", "reference/names", "summary-rubric"),
+    "Reference": ("reference/commands", "python", "reference/names", "result-json", "summary-rubric"),
     "Evidence": ("measurements", "benchmarks", "reproduction", "reference/decisions"),
 }
 """The pages by section, in the order of the navigation."""

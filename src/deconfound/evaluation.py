@@ -10,6 +10,7 @@ import numpy as np
 from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.data import Study, Table
 from deconfound.data.encode import encode
+from deconfound.data.fingerprint import table_fingerprint
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
@@ -26,6 +27,7 @@ from deconfound.evidence import require_feasible_size, require_information, requ
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
+from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
 from deconfound.progress import Progress, no_progress
@@ -43,6 +45,7 @@ from deconfound.value.population import (
     require_extra_contexts,
 )
 from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
+from deconfound.value.sensitivity import estimate_sensitivity
 from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
 from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
@@ -204,12 +207,15 @@ class PreparedStudy:
             recommendations=policy.recommend(arrays.replay, level),
             routing=self._routing(on_new_contexts, values, policy),
             log_bias=self._log_bias(fitted, values),
-            findings=(*self._findings(family), *exclusion_findings(estimated.efficient)),
+            findings=Records((*self._findings(family), *exclusion_findings(estimated.efficient))),
             family=FittedFamily(family, final.tuned.mode, final.surface_share, arrays.featurizer.psi_source),
             attribution=fitted.attribution,
             efficient=estimated.efficient,
             missing=self._missing_outcomes(data),
             segments=self._segments(data, self._net(estimated.reported)),
+            sensitivity=estimate_sensitivity(
+                self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
+            ),
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
             ),
@@ -221,6 +227,7 @@ class PreparedStudy:
             level=level,
             seed=self.seed,
             reading=self.study.reading,
+            replay=self.study.replay,
         )
 
     def _estimate(self, data: ScoredExperiment, fitted: CrossFit[Family], common_variance: float) -> EstimatedValues:
@@ -332,4 +339,5 @@ def _rows_per_model(table: Table, study: Study) -> tuple[int, ...]:
 
 def _counts(table: Table, study: Study) -> TableCounts:
     contexts, rows = len(table.unique_values("context_id")), _rows_per_model(table, study)
-    return TableCounts(table.source, len(table), contexts, rows, table.unused_columns)
+    fingerprint = table_fingerprint(table.arrow)
+    return TableCounts(table.source, len(table), contexts, rows, table.unused_columns, fingerprint)

@@ -61,6 +61,19 @@ class Finding:
 
         return describe(self.details, self)[1]
 
+    def record(self) -> dict[str, str | float | None]:
+        """One line of a table: everything but the details."""
+        return {
+            "check": self.check,
+            "assumption": self.assumption,
+            "verdict": self.verdict,
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "adjusted_p_value": self.adjusted_p_value,
+            "message": self.message,
+            "remedy": self.remedy,
+        }
+
 
 def finding_to_document(finding: Finding) -> dict[str, Any]:
     """Every field and both sentences, ready for JSON; a number that is not finite becomes null."""

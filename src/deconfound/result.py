@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from deconfound import __version__
 from deconfound.atomic import write_text
 from deconfound.data import NO_CHOICES, ReadingChoices, Replay
 from deconfound.decide.recommendation import Policy, Recommendation
@@ -16,6 +17,7 @@ from deconfound.features import Featurizer
 from deconfound.features.study_arrays import ReplayArrays
 from deconfound.findings import Finding
 from deconfound.formatting import join_names
+from deconfound.frames import Records
 from deconfound.loading import load_replay
 from deconfound.loading.sources import TableLike
 from deconfound.reward import Attribution, Family
@@ -25,7 +27,11 @@ from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
 from deconfound.value.segments import SegmentedValues
+from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class TableCounts:
     contexts: int
     rows_per_model: tuple[int, ...]  # in the order of the models
     unused_columns: tuple[str, ...]
+    fingerprint: str  # of the content, see ``data.fingerprint``
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +80,15 @@ class Result:
     direct: Values
     experiment: Values
     raw_log: Values
-    recommendations: tuple[Recommendation, ...]
+    recommendations: Records[Recommendation]
     routing: RoutingGain
     log_bias: LogBias
-    findings: tuple[Finding, ...]
+    findings: Records[Finding]
     family: FittedFamily
     attribution: Attribution | None  # None if the family has none
     efficient: EfficientSummary | None  # None if efficient values were not requested and promise no gain
     missing: MissingOutcomes | None  # None if every randomized row has an outcome
+    sensitivity: tuple[Sensitivity, ...]  # to violations of replay fidelity and of outcome consistency
     counts: StudyCounts
     population: Population
     outcome_range: tuple[float, float]
@@ -91,6 +99,13 @@ class Result:
     seed: int
     reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
     segments: tuple[SegmentedValues, ...] = ()  # one for each column that divides the contexts
+    command: str = ""  # that computed it; empty if it was called from Python
+    version: str = __version__  # of deconfound that computed it
+    replay: Replay | None = None  # the outputs, for a report that shows them; not saved
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recommendations", Records(self.recommendations))
+        object.__setattr__(self, "findings", Records(self.findings))
 
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"
@@ -100,7 +115,7 @@ class Result:
         """The models compared."""
         return self.values.models
 
-    def contrasts(self) -> tuple[Contrast, ...]:
+    def contrasts(self) -> Records[Contrast]:
         """Every pair of models, better one first, with simultaneous intervals."""
         return self.values.contrasts(self.level)
 
@@ -110,7 +125,7 @@ class Result:
         *,
         columns: Mapping[str, str] | None = None,
         rename_models: Mapping[str, str] | None = None,
-    ) -> tuple[Recommendation, ...]:
+    ) -> Records[Recommendation]:
         """The best model for new contexts, given as their replay: files, a DataFrame or an Arrow table.
 
         Names that the study was read with (``columns``, ``rename_models`` and ``ignore`` of ``load``) are used again;
@@ -140,6 +155,35 @@ class Result:
 
         return summary(self, verbose=verbose)
 
+    def _repr_html_(self) -> str:
+        from deconfound.report.page.notebook import notebook_html
+
+        return notebook_html(self)
+
+    def plot_values(self) -> Figure:
+        """Values with intervals beside the raw log, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_values
+
+        return plot_values(self)
+
+    def plot_contrasts(self) -> Figure:
+        """The difference of every pair of models with its simultaneous interval, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_contrasts
+
+        return plot_contrasts(self)
+
+    def plot_log_bias(self) -> Figure:
+        """How far the raw log overrates or underrates each model, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_log_bias
+
+        return plot_log_bias(self)
+
+    def plot_precision(self) -> Figure:
+        """Standard errors with the experiment alone and with all sources, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_precision
+
+        return plot_precision(self)
+
     def document(self) -> dict[str, Any]:
         """Everything but coefficients, ready for JSON."""
         from deconfound.report.document import document
@@ -153,10 +197,10 @@ class Result:
         write_json(self, Path(path))
 
     def to_html(self, path: Path | str) -> None:
-        """Write a self-contained page with the answer, the intervals and the warnings."""
-        from deconfound.report.html import render_html
+        """Write a self-contained page with the answer, the pictures, the checks and the contexts to explore."""
+        from deconfound.report.page.render_page import render_html
 
-        write_text(Path(path), render_html(self))
+        write_text(Path(path), render_html(self, self.replay))
 
     def save(self, directory: Path | str, *, overwrite: bool = False) -> None:
         """Save the result for ``Result.load`` and ``deconfound recommend``.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import deconfound as dc
 from deconfound.escaping import escape_json, escape_line, escape_lines, escape_name
 from deconfound.formatting import join_names, join_noted_names, quote
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from deconfound.report.scale import UNIT
 from deconfound.report.text import comparison, summary, value_rows
 from tests.support.results import demo_result
@@ -52,32 +52,36 @@ def look_alikes() -> dc.Result:
 
 
 class Cells(HTMLParser):
-    """The rows of the page's table, and the labels of its plot."""
+    """The rows of the page's table of values, and the names beside the first picture."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
         self.labels: list[str] = []
         self.tag = ""
-        self.feed(html)
+        table, first = html.index('id="value-table"'), html.index("<bdi>")
+        self.feed(html[first : html.index("</tbody>", first)])
+        self.in_table = True
+        self.feed(html[html.index("<tbody>", table) : html.index("</tbody>", table)])
 
-    def handle_starttag(self, tag, attrs):
+    in_table = False
+
+    def handle_starttag(self, tag, _attrs):
         self.tag = tag
-        if tag == "tr":
+        if tag == "tr" and self.in_table:
             self.rows.append([])
-        elif tag == "td":
+        elif tag == "td" and self.in_table:
             self.rows[-1].append("")
-        elif tag == "text" and ("text-anchor", "end") in attrs:
+        elif tag == "bdi":
             self.labels.append("")
-            self.tag = "label"
 
     def handle_endtag(self, _tag):
         self.tag = ""
 
     def handle_data(self, data):
-        if self.tag == "td":
+        if self.tag == "td" and self.in_table:
             self.rows[-1][-1] += data
-        elif self.tag == "label":
+        elif self.tag == "bdi":
             self.labels[-1] += data
 
 

@@ -1,14 +1,16 @@
-"""The page forbids the browser everything but its own style, and no name gets past that."""
+"""The page forbids the browser everything but its own style and script, and no name gets past that."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 from html.parser import HTMLParser
 
 import pytest
 
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from tests.attack.test_names import with_models
 from tests.support.results import demo_result
 
@@ -27,6 +29,7 @@ class Head(HTMLParser):
         self.attributes: set[str] = set()
         self.policies: list[str] = []
         self.styles: list[str] = []
+        self.scripts: list[tuple[str | None, str]] = []  # type and content
         self.feed(html)
 
     def handle_starttag(self, tag, attrs):
@@ -36,6 +39,8 @@ class Head(HTMLParser):
             self.policies.append(dict(attrs)["content"])
         if tag == "style":
             self.styles.append("")
+        if tag == "script":
+            self.scripts.append((dict(attrs).get("type"), ""))
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -43,6 +48,12 @@ class Head(HTMLParser):
     def handle_data(self, data):
         if self.tags and self.tags[-1] == "style" and not self.styles[-1]:
             self.styles[-1] = data
+        if self.tags and self.tags[-1] == "script" and not self.scripts[-1][1]:
+            self.scripts[-1] = (self.scripts[-1][0], data)
+
+
+def digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +62,18 @@ def page() -> str:
     return render_html(with_models(result, tuple(f"{SCRIPT}{k}" for k in range(len(result.models)))))
 
 
-def test_the_policy_allows_the_one_style_and_nothing_else(page):
+def test_the_policy_allows_the_one_style_and_script_and_nothing_else(page):
     head = Head(page)
     (policy,), (style,) = head.policies, head.styles
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (kind, data), (_, script) = head.scripts
+    assert kind == "application/json"
+    assert not set("<>&") & set(data)
+    assert json.loads(data)["models"]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules == {
         "default-src": "'none'",
-        "style-src": f"'sha256-{digest}'",
+        "style-src": f"'sha256-{digest(style)}'",
+        "script-src": f"'sha256-{digest(script)}'",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
@@ -72,8 +87,10 @@ def test_the_policy_comes_before_what_it_restricts(page):
 
 def test_no_name_becomes_markup_and_no_element_needs_what_the_policy_forbids(page):
     head = Head(page)
-    assert not {"script", "img", "link", "iframe", "form", "base", "object"} & set(head.tags)
-    assert not {"style", "src", "href"} & head.attributes
+    assert head.tags.count("script") == 2
+    assert not {"img", "link", "iframe", "form", "base", "object"} & set(head.tags)
+    assert not {"style", "src"} & head.attributes
+    assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', page))
     assert not any(name.startswith("on") for name in head.attributes)
 
 
@@ -83,5 +100,5 @@ def test_no_direction_mark_or_invisible_character_is_on_the_page(page):
 
 
 def test_a_sentence_that_forgot_to_escape_a_name_is_escaped_at_the_exit(monkeypatch):
-    monkeypatch.setattr("deconfound.report.html._legend", lambda _: [CONTROLS])
+    monkeypatch.setattr("deconfound.report.page.render_page.sensitivity_lines", lambda *_: [CONTROLS])
     assert not set(CONTROLS) & set(render_html(demo_result()))

@@ -262,7 +262,8 @@ def test_several_outcomes_are_evaluated_one_after_the_other(tmp_path, capsys):
     alone = json.loads(capsys.readouterr().out)
     assert main(["evaluate", *options, "--outcome", "liked", "--outcome", "solved", "--json"]) == 0
     liked, solved = json.loads(capsys.readouterr().out)["results"]
-    assert liked == {"outcome": "liked", **alone}
+    assert "--outcome solved" in liked["reproduction"]["command"]
+    assert {**liked, "reproduction": None} == {"outcome": "liked", **alone, "reproduction": None}
     assert solved["values"]["estimate"] == pytest.approx([1 - value for value in alone["values"]["estimate"]], abs=1e-9)
     assert main(["evaluate", *options, "--outcome", "liked", "--outcome", "solved"]) == 0
     text = capsys.readouterr().out

@@ -19,9 +19,9 @@ from deconfound.report.document import (
     read_attribution,
     read_log_bias,
     read_routing,
-    recommendation_counts,
 )
 from deconfound.report.json_text import dump_json
+from deconfound.report.recommendation_counts import recommendation_counts
 from deconfound.report.scale import UNIT, Scale
 from deconfound.report.values_document import read_values, values_document
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
@@ -29,7 +29,7 @@ from deconfound.value import Values
 from deconfound.value.log_bias import LogBias
 from tests.support.results import demo_result
 
-SENTENCES = ("summary", "explanation", "message", "remedy")
+SENTENCES = ("summary", "explanation", "message", "remedy", "answer", "sections", "value_table")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import deconfound as dc
 from benchmarks.short_answers import MODELS
 from deconfound.report.efficient_text import efficient_detail_lines, shared_output_lines
 from deconfound.report.exclusion_text import REASONS
-from deconfound.report.html import render_html
+from deconfound.report.page.render_page import render_html
 from deconfound.value.efficient_summary import EfficientSummary, Obstacle
 from tests.support.results import demo_result
 from tests.support.short_answers import answer_result

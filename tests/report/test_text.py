@@ -11,6 +11,7 @@ import deconfound as dc
 from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
+from deconfound.report.answer import FIRST_BUT_FAILED
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
 from deconfound.report.check_text import false_alarm_note
 from deconfound.report.decision_text import SMALL_DIFFERENCES, log_bias_text, routing_text
@@ -113,7 +114,7 @@ def test_equal_values_have_no_leader(result):
 def test_a_failed_check_comes_before_the_answer(result):
     broken = replace(result, findings=(*result.findings, FAILED))
     assert answer_lines(broken)[0] == FAILURE
-    assert answer_lines(broken)[2] == answer_lines(result)[0]
+    assert answer_lines(broken)[2] == answer_lines(result)[0].replace("Leading model", FIRST_BUT_FAILED)
     assert comparison([broken]).splitlines()[0] == FAILURE
     assert "failed" not in result.summary()
     assert "failed" not in comparison([result])

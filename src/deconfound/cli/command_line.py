@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
@@ -26,6 +27,7 @@ from deconfound.cli import (
     plan,
     recommend,
     replay,
+    report,
     route,
 )
 from deconfound.cli.command_parser import CommandParser
@@ -102,7 +104,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"deconfound {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    answering = (evaluate, check, recommend, route, plan)
+    answering = (evaluate, report, check, recommend, route, plan)
     for command in (demo, doctor, convert_traces, init, replay, judge, *answering, assign, monitor, bench):
         command.add_command(commands)
     return parser
@@ -116,7 +118,8 @@ def _run_command(arguments: Sequence[str]) -> int:
     words, study_file = with_study_file(arguments, parser)
     _refuse_nul(words)
     words = _with_values(list(map(_without_exponent, words)))
-    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file))
+    typed = shlex.join([PACKAGE, *arguments])
+    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file, typed_command=typed))
     code: int = parsed.run(parsed)
     return code
 

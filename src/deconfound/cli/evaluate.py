@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -212,7 +213,8 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         require_feasible_size(len(study.experiment), family_by_name(family)(), study.experiment.source)
     try:
         prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
-        return tuple(prepared.evaluate(family) for family in families)
+        results = (prepared.evaluate(family) for family in families)
+        return tuple(replace(result, command=arguments.typed_command) for result in results)
     finally:
         progress.clear()
 

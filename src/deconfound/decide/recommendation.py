@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from deconfound.decide.calibration import Calibration
 from deconfound.decide.cost import cost_vector
 from deconfound.design import FloatArray, IntArray
 from deconfound.features.study_arrays import ReplayArrays
+from deconfound.frames import Records, Scalar
 from deconfound.metrics import argmax_model
 from deconfound.reward import RewardFit
 from deconfound.value.multiple_comparisons import check_level
@@ -46,6 +47,11 @@ class Recommendation:
     verdict: RecommendationVerdict
     error_probability_bound: float = 1.0  # upper bound of the probability that any other model is better here
     expected_regret_bound: float = 1.0  # upper bound of the expected loss against the best model of this context
+    values: tuple[float, ...] = ()  # calibrated value of every model, in the order of the models; not clipped
+
+    def record(self) -> dict[str, Scalar]:
+        """One line of a table: everything but the values of all models."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "values"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class Policy:
         """Whether differences between contexts that no feature shows are assumed to be small, not estimated."""
         return self.calibration is not None and not self.calibration.context_variance.estimated
 
-    def recommend(self, replay: ReplayArrays, level: float) -> tuple[Recommendation, ...]:
+    def recommend(self, replay: ReplayArrays, level: float) -> Records[Recommendation]:
         """The best model of each context that was replayed by all models; no verdict depends on other contexts.
 
         A family that is not fitted on the experiment has no refits; all its verdicts are "cannot tell".
@@ -79,7 +85,7 @@ class Policy:
         cost = cost_vector(self.models, self.cost)
         draws = rows.draw_counts()[whole]
         contrasts = _ContextContrasts.estimate(q[whole], refits, draws, self.covariance, calibration, cost)
-        return tuple(self._recommendation(replay.contexts[i], contrasts, at, level) for at, i in enumerate(whole))
+        return Records(self._recommendation(replay.contexts[i], contrasts, at, level) for at, i in enumerate(whole))
 
     def achievable_gain_bound(self, replay: ReplayArrays, level: float) -> float:
         """Upper bound of what any policy could gain over always using one model on the replayed contexts."""
@@ -111,6 +117,7 @@ class Policy:
             verdict="clear" if error_probability_bound <= 1 - level else "cannot tell",
             error_probability_bound=error_probability_bound,
             expected_regret_bound=float(contrasts.expected_regret_bound[context]),
+            values=tuple(contrasts.calibrated[context].tolist()),
         )
 
 
@@ -120,6 +127,7 @@ class _ContextContrasts:
 
     best: IntArray  # (n,)
     runner_up: IntArray  # (n,)
+    calibrated: FloatArray  # (n, k) calibrated q
     difference: FloatArray  # (n, k)
     standard_error: FloatArray  # (n, k) of the difference; zero in the best model's own column
     value: FloatArray  # (n,) calibrated q of the best model, in [0, 1]
@@ -164,6 +172,7 @@ class _ContextContrasts:
         return cls(
             best=best,
             runner_up=runner_up,
+            calibrated=calibrated,
             difference=difference,
             standard_error=standard_error,
             value=np.clip(calibrated[row, best], 0.0, 1.0),

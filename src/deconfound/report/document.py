@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from deconfound import __version__
 from deconfound.atomic import write_text
 from deconfound.decide.routing import RoutingGain
 from deconfound.design import FloatArray
 from deconfound.formatting import to_jsonable
+from deconfound.report.answer import Answer
 from deconfound.report.attribution_text import explain_log_weight
 from deconfound.report.decision_text import log_bias_text, routing_text
 from deconfound.report.json_text import dump_json
+from deconfound.report.recommendation_counts import recommendation_counts
+from deconfound.report.reproduction import Reproduction
 from deconfound.report.scale import UNIT_RANGE, Scale
 from deconfound.report.segment_document import segments_document
+from deconfound.report.sensitivity_text import sensitivity_text
+from deconfound.report.text import sections, value_rows
 from deconfound.report.values_document import number_array, read_values, values_document
 from deconfound.result import Result
 from deconfound.reward import Attribution, VarianceComponents
@@ -28,6 +31,7 @@ from deconfound.value.efficient import EfficientValues, ExclusionTest
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias, ModelBias
 from deconfound.value.output_overlap import OutputOverlap
+from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
 
 SCHEMA = 7
@@ -46,7 +50,11 @@ def document(result: Result) -> dict[str, Any]:
     log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
     return {
         "schema": SCHEMA,
-        "version": __version__,
+        "version": result.version,
+        "reproduction": to_jsonable(asdict(Reproduction.from_result(result))),
+        "answer": to_jsonable(asdict(Answer.from_result(result))),
+        "sections": [section._asdict() for section in sections(result, verbose=True)[1:]],
+        "value_table": [list(row) for row in value_rows(result)],
         "best": result.values.ranking()[0],
         "level": result.level,
         "seed": result.seed,
@@ -72,22 +80,14 @@ def document(result: Result) -> dict[str, Any]:
         "segments": [segments_document(one, result) for one in result.segments],
         "routing": {**to_jsonable(asdict(result.routing)), "summary": routing_text(result.routing, scale)},
         "log_bias": {**to_jsonable(asdict(result.log_bias)), "summary": log_bias},
+        "sensitivity": [
+            {**to_jsonable(asdict(one)), "explanation": sensitivity_text(one, result.level, scale)}
+            for one in result.sensitivity
+        ],
         "counts": to_jsonable(asdict(result.counts)),
         "findings": [scale.finding_document(finding) for finding in result.findings],
         "recommendation_counts": recommendation_counts(result),
         "recommendations": [to_jsonable(asdict(row)) for row in result.recommendations],
-    }
-
-
-def recommendation_counts(result: Result) -> dict[str, Any]:
-    """Contexts per recommended model: where it is clearly best, and where it is the most likely best."""
-    clear = [row for row in result.recommendations if row.verdict == "clear"]
-    return {
-        "contexts": len(result.recommendations),
-        "cannot_tell": len(result.recommendations) - len(clear),
-        "clear": dict(sorted(Counter(row.model for row in clear).items())),
-        "most_likely": dict(sorted(Counter(row.model for row in result.recommendations).items())),
-        "assumes_small_differences": result.policy.assumes_small_differences,
     }
 
 
@@ -206,6 +206,12 @@ def read_log_bias(stored: dict[str, Any]) -> LogBias:
     values: dict[str, Any] = {field.name: _from_json(stored[field.name]) for field in fields(LogBias)}
     biases = (ModelBias(**{name: _from_json(part) for name, part in row.items()}) for row in stored["biases"])
     return LogBias(**{**values, "biases": tuple(biases)})
+
+
+def read_sensitivity(stored: list[dict[str, Any]]) -> tuple[Sensitivity, ...]:
+    """Sensitivities from their JSON form."""
+    names = [field.name for field in fields(Sensitivity)]
+    return tuple(Sensitivity(**{name: _from_json(one[name]) for name in names}) for one in stored)
 
 
 def write_json(result: Result, path: Path) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
+from deconfound.frames import Records
+
 Annotation: TypeAlias = Any
 
 MAX_INT = 2**128  # the largest seed; larger numbers would not even be floats
@@ -43,8 +45,8 @@ def _matches(value: object, declared: Annotation, place: str) -> bool:
         return any(_matches(value, each, place) for each in arguments)
     if origin is Literal:
         return value in arguments
-    if origin is tuple:
-        return _matches_tuple(value, arguments, place)
+    if origin in (tuple, Records):
+        return _matches_tuple(value, (*arguments, Ellipsis) if origin is Records else arguments, place)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(_matches(each, arguments[1], place) for each in value.values())
     if origin is np.ndarray:

@@ -20,6 +20,7 @@ from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
 from deconfound.findings import finding_from_document
 from deconfound.formatting import to_jsonable
+from deconfound.frames import Records
 from deconfound.report.document import (
     SCHEMA,
     VALUES,
@@ -29,6 +30,7 @@ from deconfound.report.document import (
     read_log_bias,
     read_missing,
     read_routing,
+    read_sensitivity,
 )
 from deconfound.report.field_types import check_fields
 from deconfound.report.findings_text import details_types
@@ -59,6 +61,7 @@ def save(result: Result, directory: Path, *, overwrite: bool = False) -> None:
     content = {
         **document(result),
         "not_finite": list(_not_finite(_stored_numbers(result))),
+        "command": result.command,
         "reading": {**asdict(result.reading), "ignore": list(result.reading.ignore)},
         "featurizer": featurizer.document,
     }
@@ -127,6 +130,7 @@ def _stored_numbers(result: Result) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in result.findings],
         "routing": asdict(result.routing),
         "log_bias": asdict(result.log_bias),
+        "sensitivity": [asdict(one) for one in result.sensitivity],
         "efficient": None if result.efficient is None else _efficient_numbers(result.efficient),
         "missing_outcomes": None if result.missing is None else _missing_numbers(result.missing),
         "segments": [
@@ -180,8 +184,8 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         direct=read_values(stored["direct"], models),
         experiment=read_values(stored["experiment"], models),
         raw_log=read_values(stored["raw_log"], models),
-        recommendations=tuple(Recommendation(**row) for row in stored["recommendations"]),
-        findings=tuple(finding_from_document(each, details_types()) for each in stored["findings"]),
+        recommendations=Records(map(_recommendation, stored["recommendations"])),
+        findings=Records(finding_from_document(each, details_types()) for each in stored["findings"]),
         family=FittedFamily(_family(fitted), fitted["mode"], fitted["surface_share"], fitted["psi_source"]),
         counts=StudyCounts(*(_counts(stored["counts"][table]) for table in ("log", "experiment", "replay"))),
         routing=read_routing(stored["routing"]),
@@ -193,6 +197,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
         segments=tuple(read_segments(one, models) for one in stored["segments"]),
+        sensitivity=read_sensitivity(stored["sensitivity"]),
         policy=policy_from_arrays(
             arrays, models, fitted["surface_share"], _feature_sizes(featurizer, fitted["surface_share"])
         ),
@@ -200,7 +205,13 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         level=stored["level"],
         seed=stored["seed"],
         reading=_reading(stored["reading"]),
+        command=stored["command"],
+        version=stored["version"],
     )
+
+
+def _recommendation(row: dict[str, Any]) -> Recommendation:
+    return Recommendation(**{**row, "values": tuple(row["values"])})
 
 
 def _reading(stored: dict[str, Any]) -> ReadingChoices:
@@ -215,4 +226,4 @@ def _family(stored: dict[str, Any]) -> Family:
 
 def _counts(row: dict[str, Any]) -> TableCounts:
     rows_per_model, unused_columns = tuple(row["rows_per_model"]), tuple(row["unused_columns"])
-    return TableCounts(row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns)
+    return TableCounts(row["source"], row["rows"], row["contexts"], rows_per_model, unused_columns, row["fingerprint"])

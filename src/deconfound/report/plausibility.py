@@ -21,6 +21,7 @@ from deconfound.report.segment_checks import check_segments
 from deconfound.result import Result
 from deconfound.value import Values
 from deconfound.value.multiple_comparisons import check_level
+from deconfound.value.sensitivity import Sensitivity
 
 MAX_FINDINGS = 10_000
 MAX_CHOICES = 100_000  # of names; as many columns as a table may have
@@ -45,6 +46,8 @@ def check_result(result: Result) -> None:
         counts = (table.rows, table.contexts, *table.rows_per_model)
         if not 0 <= min(counts) <= max(counts) <= MAX_COUNT:
             raise ValueError(f"{table.source} has a number of rows that cannot be")
+    for one in result.sensitivity:
+        _check_sensitivity(one, result.models)
     if not 0.0 <= result.family.surface_share <= 1.0:
         raise ValueError(f"surface_share is {result.family.surface_share}")
     check_segments(result)
@@ -153,6 +156,14 @@ def _all_values(result: Result) -> Iterator[tuple[str, Values]]:
         yield from ((f"segments.{segment.name[:20]}", segment.values) for segment in one.segments)
 
 
+def _check_sensitivity(one: Sensitivity, models: Sequence[str]) -> None:
+    named = (one.leader, one.rival, one.possible_rival)
+    if not (set(named) <= set(models) and one.observed_model in (*models, "")):
+        raise ValueError("a sensitivity has models that cannot be")
+    if min(one.tipping_shift, one.best_set_shift) < 0 or one.observed_difference < 0:
+        raise ValueError("a sensitivity has numbers that cannot be")
+
+
 def _check_shape(array: FloatArray | None, expected: tuple[int, ...], place: str) -> None:
     if array is not None and array.shape != expected:
         raise ValueError(f"{place} has the shape {array.shape} instead of {expected}")
@@ -167,5 +178,7 @@ def _check_recommendation(row: Recommendation, models: Sequence[str]) -> None:
         and all(0.0 <= share <= 1.0 for share in shares)
         and all(math.isfinite(number) for number in others)
         and row.expected_regret_bound >= 0
+        and len(row.values) in (0, len(models))
+        and all(math.isfinite(value) for value in row.values)
     ):
         raise ValueError("a recommendation has numbers or models that cannot be")

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -67,10 +67,10 @@ class RecommendationTable:
         return cls(rows, text_by_id, level, scale, has_cost, assumes_small_differences)
 
     def records(self) -> list[dict[str, Any]]:
-        """All fields of each recommendation; ``context`` is the text of a context without an id of its own."""
+        """What is recommended for each context; ``context`` is the text of a context without an id of its own."""
         records = []
         for row in self.rows:
-            record = asdict(row)
+            record = row.record()
             text = {"context": self.text_by_id.get(row.context_id)} if self.text_by_id else {}
             records.append({"context_id": record.pop("context_id"), **text, **record})
         return records
@@ -161,7 +161,9 @@ def _parquet(records: Sequence[dict[str, Any]]) -> bytes:
 def _csv(records: Sequence[dict[str, Any]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
-    writer.writerow(records[0] if records else [field.name for field in fields(Recommendation)])
+    writer.writerow(
+        records[0] if records else [field.name for field in fields(Recommendation) if field.name != "values"]
+    )
     for record in records:
         writer.writerow([escape_formulas(cell) if isinstance(cell, str) else cell for cell in record.values()])
     return buffer.getvalue()

@@ -14,32 +14,26 @@ from deconfound.formatting import (
     join_names,
     join_noted_names,
     pluralize,
-    shell_argument,
     text_table,
     wrap,
 )
+from deconfound.report.answer import WARNINGS, Answer
 from deconfound.report.check_text import failure_sentence, false_alarm_note
-from deconfound.report.decision_text import SMALL_DIFFERENCES, log_bias_text, routing_text
-from deconfound.report.document import recommendation_counts
+from deconfound.report.decision_text import SMALL_DIFFERENCES, routing_text
 from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import method_lines
 from deconfound.report.missing_text import missing_outcome_lines
+from deconfound.report.recommendation_counts import recommendation_counts
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
-from deconfound.report.segment_text import (
-    segment_answer,
-    segment_heading,
-    segment_lines,
-    segment_rows,
-    segment_scope,
-)
+from deconfound.report.segment_text import segment_heading, segment_lines, segment_rows, segment_scope
+from deconfound.report.sensitivity_text import sensitivity_lines
 from deconfound.result import Result
 from deconfound.value import Values
 
 MAX_LISTED_PAIRS = 6  # more are listed by rank
-EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
-WARNINGS = "Warnings"
 NOTHING = "none"  # in a table, where the experiment has too few rows of a model
+SENSITIVITY = "How wrong could it be?"
 METHOD = "How this was computed"
 
 
@@ -79,6 +73,7 @@ def sections(result: Result, *, verbose: bool) -> list[Section]:
         _check_section(result),
     ]
     if verbose:
+        chosen.append(Section(SENSITIVITY, sensitivity_lines(result.sensitivity, result.level, Scale.of(result))))
         chosen.append(Section(METHOD, method_lines(result)))
     return [each._replace(lines=list(map(escape_line, each.lines))) for each in chosen if each.lines]
 
@@ -107,44 +102,7 @@ def _comparison_table(results: Sequence[Result], cell: Callable[[Values, int, Sc
 
 def answer_lines(result: Result) -> list[str]:
     """The best model with its interval, rivals, and the bias of the log; a failed check comes first."""
-    level, scale = format_percent(result.level), Scale.of(result)
-    row, has_cost = result.values.table(result.level)[0], result.values.cost is not None
-    best = escape_name(str(row["model"]))
-    unjudged = [name for name in _unjudged(result) if name != row["model"]]
-    rivals = [name for name in result.values.best_set(result.level) if name not in (row["model"], *unjudged)]
-    verdict = "Leading model" if rivals or unjudged else "Best model"
-    value = f"value {scale.value_in_unit(float(row['estimate']))}{' net of cost' * has_cost}"
-    interval = scale.interval(float(row["low"]), float(row["high"]))
-    lines = [f"{verdict}: {best}, {value} ({level} interval {interval})."]
-    if not np.isfinite(float(row["standard_error"])):
-        lines = [
-            f"First by log and replay alone: {best}, {value}. The experiment has too few rows of it for an interval."
-        ]
-    elif np.ptp(result.values.estimate) < EQUAL_VALUES_ATOL:
-        lines, rivals = [f"No model leads: all have the {value}."], []
-    if rivals:
-        lines.append(f"At {level} confidence, the best model may also be {join_names(rivals)}.")
-    if unjudged:
-        compared = shell_argument(",".join(name for name in result.models if name not in unjudged))
-        lines.append(
-            f"Too few randomized rows to judge {join_names(unjudged)}: randomize some, or leave them out with "
-            f"--models {compared}."
-        )
-    if result.routing.verdict == "route":
-        lines.append(routing_text(result.routing, scale))
-    lines += segment_answer(result)
-    failed = failure_sentence(result.findings)
-    if failed:
-        lines = [failed, f'See "{WARNINGS}" before relying on these values.', *lines]
-    has_target = result.population.kind == "target"
-    log_bias = log_bias_text(result.log_bias, scale, before_cost=has_cost, has_target=has_target)
-    return [*lines, *scope_lines(result), log_bias]
-
-
-def _unjudged(result: Result) -> list[str]:
-    """Models with too few randomized rows for a standard error, such as a baseline that was only replayed."""
-    errors = zip(result.models, result.values.standard_error, strict=True)
-    return [name for name, error in errors if not np.isfinite(error)]
+    return Answer.from_result(result).lines(with_routing=result.routing.verdict == "route")
 
 
 def value_rows(result: Result) -> list[tuple[str, ...]]:

@@ -195,6 +195,18 @@ def best_set_mask(pairs: Differences, covariance: FloatArray, level: float) -> N
     return in_set
 
 
+def best_set_critical_z(pairs: Differences, covariance: FloatArray, level: float, model: int) -> float:
+    """The z that the lead of some rival over a model must exceed to exclude it from the set of possibly best models.
+
+    All models must be comparable; ``best_set_mask`` has the derivation. The value depends on the covariance alone.
+    """
+    count = len(covariance)
+    if count > MAX_SIMULATED_MODELS:
+        return float(-ndtri((1 - level) / (count - 1)))
+    lower, upper = float(ndtri(level)), float(-ndtri((1 - level) / (count - 1)))
+    return min(max(upper_quantile(_max_over_rivals(normal_draws(covariance), pairs, model), level), lower), upper)
+
+
 def _max_abs_of_all_pairs(pairs: Differences, covariance: FloatArray) -> FloatArray:
     """Sorted maxima (MAX_T_DRAWS,) over all pairs of |t|, in draws without any true difference."""
     draws, count = normal_draws(covariance), len(covariance)

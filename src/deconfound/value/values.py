@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -11,6 +11,7 @@ from scipy.special import ndtr
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names, quote
+from deconfound.frames import Records, Scalar, html_table, to_frame
 from deconfound.value.bounded_interval import mid_p_interval
 from deconfound.value.multiple_comparisons import (
     Differences,
@@ -40,6 +41,10 @@ class Contrast:
     def significant(self) -> bool:
         """Whether the interval of the difference excludes zero."""
         return bool(self.low > 0 or self.high < 0)
+
+    def record(self) -> dict[str, Scalar]:
+        """One line of a table."""
+        return {**asdict(self), "significant": self.significant}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +173,7 @@ class Values:
         columns = self._all_contrasts(at, pair, half_width, p_value)
         return Contrast(model, reference, *(column[0][1] for column in columns))
 
-    def contrasts(self, level: float = 0.95) -> tuple[Contrast, ...]:
+    def contrasts(self, level: float = 0.95) -> Records[Contrast]:
         """Every pair of models, the better one first, with simultaneous intervals and adjusted p-values.
 
         Single-step max-t: a p-value is below 1 - level exactly where its interval excludes zero. Step-down methods
@@ -179,7 +184,7 @@ class Values:
         half_width, p_value = max_t_pairs(pairs, self.covariance, level)
         columns = self._all_contrasts(list(range(len(self.models))), pairs, half_width, p_value)
         order = self._descending(self.estimate)
-        return tuple(
+        return Records(
             Contrast(self.models[i], self.models[j], *(column[i][j] for column in columns))
             for place, i in enumerate(order)
             for j in order[place + 1 :]
@@ -216,6 +221,13 @@ class Values:
                 }
             )
         return rows
+
+    def to_frame(self, level: float = 0.95) -> Any:  # noqa: ANN401  (of pandas or polars)
+        """``table`` as a pandas or polars data frame."""
+        return to_frame(self.table(level))
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table())
 
     def _simultaneous_z(self, level: float) -> float:
         variance = np.diag(self.covariance)

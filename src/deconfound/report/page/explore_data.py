@@ -1,0 +1,184 @@
+"""The data of the explorer: values of every context, and texts, compressed so that a large study fits in one page.
+
+The page gets inert JSON. Texts are in blocks of contexts, each a gzip file in Base64, and the page unpacks a block when
+one of its contexts is opened. Outputs are cut to the largest length of ``TEXT_LIMITS`` at which all of them fit, and
+contexts, which the page searches, to one of their own.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deconfound.data import Replay
+from deconfound.data.encode import encode
+from deconfound.data.tables import text_ids
+from deconfound.decide.recommendation import Recommendation
+from deconfound.design import IntArray
+from deconfound.errors import DataError, Problem
+from deconfound.escaping import escape_lines, escape_name
+from deconfound.formatting import pluralize
+from deconfound.report.scale import Scale
+from deconfound.result import Result
+
+MAX_TEXT_BYTES = 11_000_000  # of all blocks, as Base64; with contexts and numbers the page stays below 15 MB
+MAX_CONTEXT_CHARACTERS = 4_000_000  # of all contexts together: the page unpacks them when it opens
+TEXT_LIMITS = (8_000, 4_000, 2_000, 1_000, 600, 400, 300, 200, 150, 100, 60, 30)  # characters
+BLOCK_CONTEXTS = 50
+MAX_SAMPLED_BLOCKS = 8  # packed to estimate how far texts can be compressed
+VALUE_UNITS = 1_000_000  # values are whole numbers of millionths
+COMPRESSION = 6
+CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreData:
+    """What the page needs: JSON without any character that ends a script, and how far texts were cut."""
+
+    json: str
+    contexts: int
+    cut: str  # which texts are not shown whole; empty where all are
+    has_texts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts of the replay's contexts and first outputs, for the contexts of a result in their order."""
+
+    context: pa.ChunkedArray  # one per context
+    output: pa.ChunkedArray  # one per replay row
+    row: IntArray  # (n, k) of the first draw; -1 if a model was not replayed
+    draws: IntArray  # (n, k)
+    is_named: bool  # whether contexts have ids that are not made from their text
+
+    @property
+    def context_limit(self) -> int:
+        """The length to which contexts are cut."""
+        lengths = pc.utf8_length(self.context).to_numpy()
+        return next(
+            limit
+            for limit in TEXT_LIMITS
+            if np.minimum(lengths, limit).sum() <= MAX_CONTEXT_CHARACTERS or limit == TEXT_LIMITS[-1]
+        )
+
+    def cut_sentence(self, limit: int) -> str:
+        """Which texts are longer than the limits; empty where none is."""
+        shown = self.output.take(pa.array(self.row[self.row >= 0]))
+        kinds = (("context", self.context, self.context_limit), ("output", shown, limit))
+        longer = [(name, int(pc.sum(pc.greater(pc.utf8_length(texts), n)).as_py()), n) for name, texts, n in kinds]
+        parts = [f"{pluralize(count, name)} after {n:,} characters" for name, count, n in longer if count]
+        return f"Long texts are cut: {' and '.join(parts)}." if parts else ""
+
+
+def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MAX_TEXT_BYTES) -> ExploreData | None:
+    """Values and texts of the contexts with a recommendation; None if there are none."""
+    rows = [row for row in result.recommendations if len(row.values) == len(result.models)]
+    if not rows:
+        return None
+    texts = None if replay is None else _texts(replay, [row.context_id for row in rows], result.models)
+    blocks, cut = ([], "") if texts is None else _packed_blocks(texts, max_text_bytes)
+    content = {
+        "models": [escape_name(name) for name in result.models],
+        "cost": result.values.cost_or_zero.tolist(),
+        "scale": _scale(Scale.of(result)),
+        "units": VALUE_UNITS,
+        "table": _pack(_table(rows, result.models, texts)),
+        "blocks": blocks,
+        "blockContexts": BLOCK_CONTEXTS,
+    }
+    return ExploreData(script_json(content), len(rows), cut, texts is not None)
+
+
+def script_json(content: object) -> str:
+    """JSON that is safe inside a script element: plain ASCII, and no character that HTML knows."""
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _scale(scale: Scale) -> dict[str, Any]:
+    return {"low": scale.low, "width": scale.width, "decimals": scale.decimals, "unit": scale.difference_unit}
+
+
+def _table(rows: Sequence[Recommendation], models: tuple[str, ...], texts: _Texts | None) -> dict[str, Any]:
+    """One list per column."""
+    code = {name: at for at, name in enumerate(models)}
+    values = np.array([row.values for row in rows])
+    contexts = [] if texts is None else _shown(texts.context, texts.context_limit)
+    ids = [] if texts is not None and not texts.is_named else [escape_name(row.context_id) for row in rows]
+    return {
+        "ids": ids,
+        "texts": contexts,
+        "best": [code[row.model] for row in rows],
+        "runnerUp": [code[row.runner_up] for row in rows],
+        "clear": [int(row.verdict == "clear") for row in rows],
+        "values": np.rint(VALUE_UNITS * values).astype(np.int64).ravel().tolist(),
+    }
+
+
+def _texts(replay: Replay, context_ids: list[str], models: tuple[str, ...]) -> _Texts | None:
+    """Rows of the replay by context and model; None if the replay has no texts."""
+    table = replay.arrow
+    if "output" not in table.column_names or "context" not in table.column_names:
+        return None
+    context, model = (encode(table[name], names)[1] for name, names in (("context_id", context_ids), ("model", models)))
+    cell = np.where((context >= 0) & (model >= 0), context * len(models) + model, -1)
+    order = np.lexsort((table["draw"].to_numpy(), cell))
+    order = order[cell[order] >= 0]
+    cells, first, draws = np.unique(cell[order], return_index=True, return_counts=True)
+    row, count = np.full((2, len(context_ids) * len(models)), -1, dtype=np.int64)
+    row[cells], count[cells] = order[first], draws
+    row, count = row.reshape(-1, len(models)), count.reshape(-1, len(models))
+    context_row = row.max(axis=1)
+    absent = int((context_row < 0).sum())
+    if absent:
+        what = f"{pluralize(absent, 'context')} of the result {'is' if absent == 1 else 'are'} not in it"
+        raise DataError([Problem(replay.source, what, "Give the replay that the result was computed from.")])
+    chosen = table["context"].take(pa.array(context_row))
+    named = not pc.all(pc.equal(text_ids(chosen), table["context_id"].take(pa.array(context_row)))).as_py()
+    return _Texts(chosen, table["output"], row, count, named)
+
+
+def _shown(texts: pa.ChunkedArray, limit: int) -> list[str]:
+    """Cut texts, with an ellipsis; what is invisible or changes the direction of text is written as an escape."""
+    short = pc.utf8_slice_codeunits(texts, 0, limit).to_pylist()
+    is_cut = pc.greater(pc.utf8_length(texts), limit).to_pylist()
+    return [escape_lines(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
+
+
+def _packed_blocks(texts: _Texts, max_bytes: int) -> tuple[list[str], str]:
+    """The blocks at the largest limit at which they fit, and which texts are cut."""
+    starts = range(0, len(texts.row), BLOCK_CONTEXTS)
+    sampled = starts[:: max(len(starts) // MAX_SAMPLED_BLOCKS, 1)]
+    longest = int(pc.max(pc.utf8_length(texts.output)).as_py())
+    above = [limit for limit in TEXT_LIMITS if limit >= longest]  # the smallest of them cuts nothing
+    for limit in TEXT_LIMITS[max(len(above) - 1, 0) :]:
+        is_last = limit == TEXT_LIMITS[-1]
+        size = sum(len(_block(texts, start, limit)) for start in sampled) * len(starts) / len(sampled)
+        if size > max_bytes and not is_last:
+            continue
+        blocks = [_block(texts, start, limit) for start in starts]
+        if sum(map(len, blocks)) <= max_bytes or is_last:
+            return blocks, texts.cut_sentence(limit)
+    raise AssertionError("the shortest limit is always used")
+
+
+def _block(texts: _Texts, start: int, limit: int) -> str:
+    """The outputs of some contexts: one list per context with one text per model, and the number of draws."""
+    row, draws = texts.row[start : start + BLOCK_CONTEXTS], texts.draws[start : start + BLOCK_CONTEXTS]
+    present = row.ravel() >= 0
+    outputs = np.full(row.size, None, dtype=object)
+    outputs[present] = _shown(texts.output.take(pa.array(row.ravel()[present])), limit)
+    return _pack({"outputs": outputs.reshape(row.shape).tolist(), "draws": np.maximum(draws, 0).tolist()})
+
+
+def _pack(content: object) -> str:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), COMPRESSION, mtime=0)).decode()

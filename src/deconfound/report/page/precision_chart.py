@@ -1,0 +1,105 @@
+"""Where the precision comes from: standard errors with and without log and replay, and the shares of the sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from deconfound.escaping import escape_name
+from deconfound.formatting import format_percent
+from deconfound.report.scale import Scale
+from deconfound.result import Result
+from deconfound.reward import Attribution
+from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES
+
+VIEW_NAMES = {"model": "averages per model", "model by context": "which model suits which context"}
+WRITTEN = "what the models wrote"
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionMark:
+    """Two standard errors of one model, in percent of the largest."""
+
+    name: str
+    alone: float | None
+    combined: float | None
+    text: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """The part of one source and view in the estimated differences between models."""
+
+    source: str
+    view: str
+    text: str
+    width: float  # percent of the sum of all sizes
+    start: float
+    is_negative: bool
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionChart:
+    """All models, best first, and the shares of the sources where the family has them."""
+
+    marks: tuple[PrecisionMark, ...]
+    shares: tuple[SourceShare, ...]
+    summary: str
+
+    @classmethod
+    def from_result(cls, result: Result) -> Self:
+        """Values net of cost have the same standard errors."""
+        alone, combined = result.experiment.standard_error, result.values.standard_error
+        both = np.isfinite(alone) & np.isfinite(combined)
+        largest = float(max(alone[both].max(initial=0.0), combined[both].max(initial=0.0))) or 1.0
+        scale = Scale.of(result)
+        marks = []
+        for name in result.values.ranking():
+            i = result.models.index(name)
+            texts = scale.difference(float(alone[i])), scale.difference(float(combined[i]))
+            marks.append(
+                PrecisionMark(
+                    escape_name(name),
+                    round(100 * float(alone[i]) / largest, 2) if both[i] else None,
+                    round(100 * float(combined[i]) / largest, 2) if both[i] else None,
+                    f"{texts[0]} → {texts[1]}",
+                    f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} in all",
+                )
+            )
+        shares = () if result.attribution is None else _source_shares(result.attribution)
+        return cls(tuple(marks), shares, _precision_summary(alone[both], combined[both]))
+
+
+def _precision_summary(alone: np.ndarray, combined: np.ndarray) -> str:
+    """How many randomized rows log and replay are worth: variances fall with one over the rows."""
+    if not len(alone) or not (combined > 0).all():
+        return ""
+    factor = float(np.median((alone / combined) ** 2))
+    if factor <= 1.0:
+        return "Log and replay add no precision here: the experiment alone is as precise."
+    return (
+        f"Log and replay are worth {format_percent(factor - 1.0, 0)} more randomized rows: with the experiment alone, "
+        f"the median variance of a value is {factor:.2f} times as large."
+    )
+
+
+def _source_shares(attribution: Attribution) -> tuple[SourceShare, ...]:
+    """Text and proxies are one share, that of the outputs: both describe what a model wrote."""
+    parts: list[tuple[str, str, float]] = []
+    for source, row in zip(SOURCES, attribution.shares, strict=True):
+        views = dict(zip(FEATURE_VIEWS, row.tolist(), strict=True))
+        written = sum(share for view, share in views.items() if view not in VIEW_NAMES)
+        parts.append((source, WRITTEN, written))
+        parts += [(source, name, views[view]) for view, name in VIEW_NAMES.items()]
+    total = sum(abs(share) for _, _, share in parts) or 1.0
+    shares, start = [], 0.0
+    for source, view, share in parts:
+        width, text = 100 * abs(share) / total, f"{round(100 * share)} %"
+        title = f"{source}, through {view}: {text} of the estimated differences between models"
+        shares.append(SourceShare(source, view, text, round(width, 2), round(start, 2), share < 0, title))
+        start += width
+    return tuple(shares)
