@@ -10,13 +10,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PLACE = ROOT / "docs" / "package-description.md"
+RELATIVE_IMAGE = re.compile(r"!\[[^\]]+\]\((?!https?://)[^)]+\)\n\n")
 RELATIVE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|mailto:)[^)]+\)")
 NOTE = "\nThe documentation that this page names is in the folder `docs/` of the source distribution.\n"
 
 
 def description(readme: str) -> str:
-    """The text of relative links in place of the links."""
-    return RELATIVE_LINK.sub(r"\1", readme) + NOTE
+    """The text of relative links in place of the links, and no pictures."""
+    return RELATIVE_LINK.sub(r"\1", RELATIVE_IMAGE.sub("", readme)) + NOTE
 
 
 if __name__ == "__main__":
