@@ -1,4 +1,4 @@
-"""One browser for all tests of a process."""
+"""One browser for all tests of a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For one file at a time: while it is open, no other test could run an event loop in the same process."""
     program = chromium()
     if program is None:
         pytest.skip(MISSING)
