@@ -105,3 +105,8 @@ def test_a_percent_sign_stays_with_its_number():
         assert not any(
             line.lstrip().startswith("%") for line in wrap("at 95 % confidence, 5 % of all", width).split("\n")
         )
+
+
+def test_a_small_negative_share_is_zero_percent():
+    assert format_percent(-0.001, 0) == "0 %"
+    assert format_percent(-0.006, 0) == "-1 %"

@@ -76,7 +76,7 @@ def pluralize(number: int, noun: str) -> str:
 def format_percent(share: float, decimals: int | None = None) -> str:
     """Write 0.5 as "50 %", rounded to ``decimals`` or as exact as it is."""
     number = 100 * share
-    return f"{number:g} %" if decimals is None else f"{number:.{decimals}f} %"
+    return f"{number:g} %" if decimals is None else f"{number:z.{decimals}f} %"  # no "-0"
 
 
 def similar_name(name: str, names: Iterable[str]) -> str | None:
