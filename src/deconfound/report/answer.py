@@ -107,16 +107,22 @@ def _unjudged_sentence(result: Result, unjudged: list[str]) -> str:
 
 
 def _lead_sentence(result: Result, scale: Scale) -> str:
-    """The first pair of ``contrasts``: its interval is adjusted for all pairs, because it was chosen by its rank."""
+    """How far the first model is ahead of the second, by the test that decides which models may be the best.
+
+    Where others may be, by the first pair of ``contrasts``: its interval is adjusted for all pairs, because it was
+    chosen by its rank.
+    """
     pair = next(iter(result.contrasts()), None)
     if pair is None or not np.isfinite(pair.standard_error):
         return ""
+    level, difference = format_percent(result.level), scale.with_unit(scale.improvement(pair.difference))
+    lead = f"{escape_name(pair.model)} is ahead of {escape_name(pair.reference)}, the second, by {difference}"
+    bound = result.values.lead_bound(result.level)
+    if bound > 0:
+        least = scale.with_unit(scale.improvement(bound))
+        return f"{lead}. At {level} confidence, it is ahead of every other model by at least {least}."
     low, high = scale.improvement(pair.low), scale.with_unit(scale.improvement(pair.high))
-    return (
-        f"{escape_name(pair.model)} is ahead of {escape_name(pair.reference)}, the second, by "
-        f"{scale.with_unit(scale.improvement(pair.difference))} ({format_percent(result.level)} interval {low} to "
-        f"{high}, adjusted for comparing all pairs)."
-    )
+    return f"{lead} ({level} interval {low} to {high}, adjusted for comparing all pairs)."
 
 
 def _unjudged(result: Result) -> list[str]:

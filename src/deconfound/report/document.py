@@ -65,6 +65,7 @@ def document(result: Result) -> dict[str, Any]:
         "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
         "best_set": list(result.values.best_set(result.level)),
+        "lead_bound": result.values.lead_bound(result.level),
         "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),
         "contrasts": [{**to_jsonable(asdict(c)), "significant": c.significant} for c in result.contrasts()],
         "family": {

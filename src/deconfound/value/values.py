@@ -17,6 +17,7 @@ from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
     check_level,
+    lead_over_others,
     max_abs_z_quantile,
     max_t_pairs,
     pairwise_differences,
@@ -200,6 +201,18 @@ class Values:
         in_set = best_set_mask(self.differences(), self.covariance, 1 - (1 - level) / sets)
         in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
+
+    def lead_bound(self, level: float = 0.95) -> float:
+        """At least so much is the first model ahead of every other, at this confidence; 0 unless it is the best alone.
+
+        Positive exactly where ``best_set`` has one model. Never more than the reported lead over the second.
+        """
+        best, *rivals = self.best_set(level)
+        if rivals or len(self.models) < 2:
+            return 0.0
+        first, second = self._descending(self.estimate)[:2]
+        bound = lead_over_others(self.differences(), self.covariance, level, self._index(best))
+        return float(min(bound, self.estimate[first] - self.estimate[second]))
 
     def ranking(self) -> tuple[str, ...]:
         """Models from best to worst; ties in the order of ``models``, models without an estimate last."""
