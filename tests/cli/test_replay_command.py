@@ -198,6 +198,22 @@ def test_a_model_that_failed_at_its_last_calls_is_not_said_to_be_given_up(server
     assert "given up" not in err
 
 
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("Gone.", "messages ends with an answer in 1 row; these answers are left out."),
+        ("Lost.", "conversations in messages end with an answer that is not the output. It is part of the context."),
+    ],
+)
+def test_it_is_said_what_happens_to_an_answer_at_the_end_of_messages(server, tmp_path, capsys, output, said):
+    prepare(server, tmp_path)
+    messages = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "Gone."}]
+    (tmp_path / "contexts.jsonl").write_text(json.dumps({"messages": messages, "output": output}))
+    assert replay() == 0
+    assert said in capsys.readouterr().err
+    assert any(len(one.body["messages"]) == 1 + (output == "Lost.") for one in server.requests)
+
+
 def test_a_key_without_encryption_is_named(server, tmp_path, capsys, monkeypatch):
     prepare(server, tmp_path)
     monkeypatch.setattr(Endpoint, "sends_key_readable", property(lambda _: True))
