@@ -34,6 +34,11 @@ NAMES_FIRST = "Write the column names in the first line, those with separators, 
 
 def read_csv(data: bytes, source: str) -> RawTable:
     """Read text with a header, separated by comma, semicolon, tab or bar; rows of another length raise."""
+    return without_blank_rows(parse_csv(data, source))
+
+
+def parse_csv(data: bytes, source: str, first_row: int = 0) -> RawTable:
+    """The same with blank rows; ``first_row`` is the number of rows before these in the file."""
     declared = SEPARATOR_LINE.match(data)
     data = data if declared is None else data[declared.end() :]
     delimiter = sniff_delimiter(data) if declared is None else declared[1].decode()
@@ -42,14 +47,15 @@ def read_csv(data: bytes, source: str) -> RawTable:
     row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
     if row is not None:
         fix = 'Close it, and double quotes inside a quoted cell (""). If this is the last row, the file may be cut off.'
-        raise file_error(f"{source} row {row}", "a quote is never closed, or closed in the middle of a cell", fix)
+        raise file_error(f"{source} row {first_row + row}", "a quote is never closed, or closed in the middle of a cell", fix)
     table = _parse(file)
     if table is None:
-        raise _shape_error(file, source)
+        raise _shape_error(file, source, first_row)
     _refuse_other_names(table.column_names, file.names, source)
-    findings = merged_row_findings(table, delimiter, source) if b'"' in data else ()
-    raw = RawTable(table, source, RowNumbers(), findings)
-    return without_blank_rows(with_nulls(raw) if NULL.encode() in data else raw)
+    numbers = RowNumbers(numbers=np.arange(first_row + 1, first_row + table.num_rows + 1) if first_row else None)
+    findings = merged_row_findings(table, delimiter, source, numbers) if b'"' in data else ()
+    raw = RawTable(table, source, numbers, findings)
+    return with_nulls(raw) if NULL.encode() in data else raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +168,13 @@ def _first_misquoted_row(file: _CsvFile) -> int | None:
     return None
 
 
-def _shape_error(file: _CsvFile, source: str) -> DataError:
+def _shape_error(file: _CsvFile, source: str, first_row: int) -> DataError:
     ragged_rows: list[tuple[int, int]] = []
     try:
         _read_with_arrow(file, file.one_block, ragged_rows)
     except pa.ArrowInvalid as error:
         return file_error(source, f"the CSV cannot be read: {quote(error)}", "Export it again, as CSV in UTF-8.")
+    ragged_rows = [(first_row + row, cells) for row, cells in ragged_rows]
     width = len(file.names)
     problems = []
     for comparison, selected in (

@@ -41,6 +41,8 @@ def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, st
         found = find_table(source)
         raw = _read_files(found.tables, role, name, mapping)
         raw = replace(raw, findings=(*found.findings(name), *raw.findings))
+    elif isinstance(source, RawTable):
+        raw = source
     elif isinstance(source, pa.Table):
         raw = RawTable(source, name, RowNumbers())
     elif type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
