@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from deconfound.data.log_counts import LogCounts
 from deconfound.data.tables import Log, RowNumbers
 
 SAMPLE_ROWS = 50_000
@@ -43,6 +44,7 @@ class LogStream:
     parts: tuple[LogPart, ...]
     rows: int  # with an outcome
     on_replayed: Log  # rows whose context is in the replay: all, or a uniform sample of stated size
+    counts: LogCounts | None = None  # of all rows, by model
 
     @property
     def size(self) -> int:

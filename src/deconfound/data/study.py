@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import cross_table, table_sizes
+from deconfound.data.log_counts import LogCounts, count_models
 from deconfound.data.log_stream import LogStream
 from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.tables import Experiment, Log, Replay
@@ -80,11 +81,13 @@ class Study:
         models: Sequence[str] | None = None,
         incomplete: IncompleteReplay = "error",
         outcome_range: tuple[float, float] = (0.0, 1.0),
+        log_counts: LogCounts | None = None,
     ) -> Study:
         """Combine three tables, or raise one error with every mismatch between them.
 
         ``models`` are the models to compare, by default all that were replayed. Rows of other models stay in the log
-        and in the experiment, where they help to train the reward and leave the propensities correct.
+        and in the experiment, where they help to train the reward and leave the propensities correct. ``log_counts``
+        are those of a longer log of which ``log`` is a sample.
         """
         if incomplete not in ("error", "drop"):
             raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}.')
@@ -94,7 +97,8 @@ class Study:
         problems = _mismatches(tables, names, models)
         if cross_table.missing_text_columns(tables):
             log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
-        all_names = log.unique_values("model") | experiment.unique_values("model")
+        counts = LogCounts.of(log) if log_counts is None else log_counts
+        all_names = {*counts.rated, *counts.unrated, *experiment.unique_values("model")}
         log, unrated_log = split_unrated(log)
         experiment, unrated_experiment = split_unrated(experiment)
         complete = cross_table.rows_with_full_replay(experiment, replay, names)
@@ -106,10 +110,11 @@ class Study:
         problems += table_sizes.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
-        findings += cross_table.unrated_log_findings(log, unrated_log)
+        findings += cross_table.unrated_log_findings(log.source, counts)
         findings += cross_table.rewritten_log_findings(log, replay)
-        findings += cross_table.uncompared_model_findings(log, experiment, names)
-        findings += table_sizes.size_findings(log, experiment, names)
+        findings += cross_table.uncompared_model_findings(log.source, counts.rated, names)
+        findings += cross_table.uncompared_model_findings(experiment.source, count_models(experiment.arrow), names)
+        findings += table_sizes.size_findings(log.source, counts.rows, experiment, names)
         return cls(
             log,
             experiment,

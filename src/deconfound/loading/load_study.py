@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, split_unrated
+from deconfound.data.log_counts import LogCounts
 from deconfound.errors import DataError, Problem, merge_problems
 from deconfound.findings import Finding
 from deconfound.loading.canonical import CanonicalTable, align_contexts
@@ -157,8 +158,8 @@ def load_log_and_replay(  # noqa: PLR0913  (the arguments of ``load``)
 
 def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndReplay:
     names = cross_table.resolve_models(replay, models)
-    log, unrated = split_unrated(log)
-    log = replace(log, findings=(*log.findings, *cross_table.unrated_log_findings(log, unrated)))
+    unrated = cross_table.unrated_log_findings(log.source, LogCounts.of(log))
+    log = replace(split_unrated(log)[0], findings=(*log.findings, *unrated))
     tables = (log, replay)
     problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
     if cross_table.missing_text_columns(tables):

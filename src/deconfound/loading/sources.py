@@ -55,7 +55,7 @@ def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, st
             + type(source).__name__
             + ("; collect() it first." if hasattr(source, "collect") else ".")
         )
-    _refuse_repeated_names(raw)
+    refuse_repeated_names(raw)
     _refuse_empty(raw)
     return raw
 
@@ -69,7 +69,7 @@ def _read_files(files: Sequence[TableFile], role: str, name: str, mapping: Mappi
     for file in files:
         try:
             raw = _read_path(file.path, escape_line(readable_path(os.path.relpath(file.path, folder))))
-            _refuse_repeated_names(raw)
+            refuse_repeated_names(raw)
             parts.append(with_partitions(raw, file.below))
         except DataError as error:
             problems += error.problems
@@ -126,7 +126,8 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
         raise file_error(name, what, "Pass a table with plain columns.") from None
 
 
-def _refuse_repeated_names(raw: RawTable) -> None:
+def refuse_repeated_names(raw: RawTable) -> None:
+    """Refuse a table in which two columns have one name."""
     counts = Counter(raw.arrow.column_names)
     duplicates = sorted(name for name, count in counts.items() if name.strip() and count > 1)
     if duplicates:
