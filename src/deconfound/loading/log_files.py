@@ -70,6 +70,14 @@ class LogFile:
         return replace(raw, row_numbers=RowNumbers(raw.row_numbers.unit, numbers, self.names, file))
 
 
+def until(part: LogFile, after: LogFile) -> LogFile:
+    """The rows of a part that come before others of the same file."""
+    rows, rest = part.rows, after.rows
+    if not (isinstance(rows, TextRows) and isinstance(rest, TextRows)):
+        raise TypeError("only texts are cut between row groups or slices")
+    return replace(part, rows=replace(rows, stop=rest.start))
+
+
 def slice_raw(raw: RawTable, start: int, rows: int) -> RawTable:
     """Consecutive rows of a table."""
     at = np.arange(start, min(start + rows, raw.arrow.num_rows))

@@ -7,7 +7,7 @@ them, it is read as the whole log would be. Where their values change, or cannot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,11 +20,12 @@ from deconfound.findings import Finding, Notice
 from deconfound.formatting import quote
 from deconfound.loading.canonical import CanonicalTable
 from deconfound.loading.column_mapping import ColumnMapping
+from deconfound.loading.convert import is_string_type
 from deconfound.loading.joined_columns import FilePart, join_column
 from deconfound.loading.log_files import with_columns
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.read_tables import MoreRows
-from deconfound.loading.row_filter import choose_rows
+from deconfound.loading.row_filter import choose_rows, filtered_columns
 
 ROLE = "log"
 EVIDENCE_ROWS = 64  # at first; more where these do not show what all first rows show
@@ -59,6 +60,8 @@ class LogPlan:
 
     more: MoreRows
     names: tuple[str, ...]
+    columns: Mapping[str, str]  # canonical name -> the user's
+    unread: frozenset[str]  # columns of the first rows that nothing uses
     evidence: RawTable
     expected: pa.Table
     has_words: bool
@@ -69,16 +72,25 @@ class LogPlan:
     def of(cls, more: MoreRows, head: RawTable) -> LogPlan:
         """The rules, with enough of the chosen first rows to show what all of them show."""
         whole = _read(more, head)
-        rows = len(whole.table.arrow)
+        rows, unread = len(whole.table.arrow), _unread(more, whole)
         count = EVIDENCE_ROWS
         while True:
             at = _evidence_rows(whole, rows, count)
-            evidence = _take(replace(head, findings=()), at)
+            evidence = _take(_emptied(replace(head, findings=()), unread), at)
             expected = whole.table.arrow.take(pa.array(at))
             if count >= rows or _agrees(_read_or_none(more, evidence), whole, expected):
                 break
             count *= 4
-        plan = cls(more, tuple(head.arrow.column_names), evidence, expected, _has_words(whole), frozenset(head.joined))
+        plan = cls(
+            more,
+            tuple(head.arrow.column_names),
+            whole.mapping.columns,
+            unread,
+            evidence,
+            expected,
+            _has_words(whole),
+            frozenset(head.joined),
+        )
         return plan.without(_left_out(whole))
 
     def without(self, columns: frozenset[str]) -> LogPlan:
@@ -100,7 +112,7 @@ class LogPlan:
     def read(self, raw: RawTable) -> ReadBatch | None:
         """The chosen rows of a batch in canonical columns, or an error that names its rows; None if none is chosen."""
         rules = self.more.rules
-        batch = with_columns(self.more.with_fields(raw), self.names)
+        batch = with_columns(self.more.with_fields(_emptied(raw, self.unread)), self.names)
         batch, left = choose_rows(batch, ROLE, rules.filters, rules.columns)
         if not batch.arrow.num_rows:
             return None
@@ -120,6 +132,7 @@ class LogPlan:
             raise LeftOutError(faulty, tuple(each for each in read.table.findings if each.check == LEFT_OUT))
         arrow = arrow.drop_columns([name for name in arrow.column_names if name in self.left_out])
         self._refuse_other_reading(arrow, batch)
+        self._refuse_new_dates(read.mapping, batch)
         if _has_words(read) != self.has_words:
             raise _differs(batch, read.mapping.columns["outcome"], "has words here, and numbers in the first rows")
         numbers = both.row_numbers.take(np.arange(known, both.arrow.num_rows))
@@ -133,6 +146,14 @@ class LogPlan:
                 kind, first = batch.arrow[column].type, self.evidence.arrow[column].type
                 raise _differs(batch, column, f"has values of type {kind} here, and of type {first} in the first rows")
 
+    def _refuse_new_dates(self, mapping: ColumnMapping, batch: RawTable) -> None:
+        """Refuse dates with slashes that the first rows do not have: which of day and month is first, is not known."""
+        column = mapping.columns.get("time")
+        if column is None or "time" not in self.expected.column_names:
+            return
+        if _has_slashes(batch.arrow[column]) and not _has_slashes(self.evidence.arrow[column]):
+            raise _differs(batch, column, "has dates with slashes here, unlike in the first rows")
+
     def _refuse_other_reading(self, arrow: pa.Table, batch: RawTable) -> None:
         """Refuse a batch with other columns, or beside which the first rows would be read differently."""
         if set(arrow.column_names) != set(self.expected.column_names):
@@ -145,6 +166,23 @@ class LogPlan:
                 where = self.evidence.row_numbers.locate(self.evidence.source, row)
                 what = f"is written differently here than in {where}, where {there} would be read as {here}"
                 raise _differs(batch, name, what)
+
+
+def _unread(more: MoreRows, whole: ReadBatch) -> frozenset[str]:
+    """Columns that nothing uses: no canonical column, no condition, and no name that leads into their objects."""
+    named = [*more.rules.columns.values(), *(each.column for each in more.rules.filters)]
+    conditions = filtered_columns(whole.raw, ROLE, more.rules.filters, more.rules.columns)
+    unused = set(whole.mapping.unused) - conditions
+    return frozenset(name for name in unused if not any(each.startswith(f"{name}.") for each in named))
+
+
+def _emptied(raw: RawTable, names: frozenset[str]) -> RawTable:
+    """The table without the values of some columns."""
+    arrow = raw.arrow
+    for at, name in enumerate(arrow.column_names):
+        if name in names:
+            arrow = arrow.set_column(at, name, pa.nulls(arrow.num_rows))
+    return replace(raw, arrow=arrow)
 
 
 def _evidence_rows(whole: ReadBatch, rows: int, count: int) -> np.ndarray:
@@ -206,6 +244,10 @@ def _has_words(read: ReadBatch) -> bool:
 def _left_out(read: ReadBatch) -> frozenset[str]:
     """The optional columns that could not be read in every row."""
     return frozenset(read.mapping.columns) - set(read.table.arrow.column_names)
+
+
+def _has_slashes(values: pa.ChunkedArray) -> bool:
+    return is_string_type(values.type) and bool(pa.compute.any(pa.compute.match_substring(values, "/")).as_py())
 
 
 def _below(first: RawTable, second: RawTable) -> tuple[RawTable, frozenset[str]]:

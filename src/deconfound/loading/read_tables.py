@@ -27,7 +27,7 @@ from deconfound.loading.outcome_words import unknown_words
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
 from deconfound.loading.row_filter import filter_tables
-from deconfound.loading.sources import TableLike, read_table, source_name
+from deconfound.loading.sources import TableLike, read_table, table_names
 from deconfound.loading.table_scope import scoped_to
 
 IN_EVERY_FILE = ("context_id", "context", "model", "output", "outcome", "propensity", "draw")
@@ -230,9 +230,7 @@ def _message_contexts(
 def _read_raw_tables(
     sources: Mapping[str, TableLike], columns: Mapping[str, str], problems: list[Problem]
 ) -> dict[str, RawTable]:
-    names = {role: source_name(source, role) for role, source in sources.items()}
-    if len(set(names.values())) < len(names):
-        names = {role: f"{role} {name}" for role, name in names.items()}
+    names = table_names(sources)
     raws = {}
     for role, source in sources.items():
         try:

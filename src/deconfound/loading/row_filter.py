@@ -114,6 +114,15 @@ def choose_rows(
     return raw, tuple(left)
 
 
+def filtered_columns(
+    raw: RawTable, role: str, filters: Sequence[RowFilter], columns: Mapping[str, str]
+) -> frozenset[str]:
+    """The columns of a table that conditions look at."""
+    own = [each for each in filters if in_scope(each.scope, role)]
+    found = (_find_column(each.column, raw, scoped_to(columns, role)) for each in own)
+    return frozenset(column for column in found if column is not None)
+
+
 def where_finding(source: str, condition: RowFilter, rows: int, total: int) -> Finding:
     """How many rows fulfill a condition."""
     count = f"{rows:,} of {pluralize(total, 'row')}"

@@ -2,7 +2,7 @@
 
 Rows are ranked by a hash of everything in them. Rows with equal content count as occurrences 1, 2, 3, … of it. The
 sample takes the smallest hashes of contents with all their occurrences, which are counted exactly because the bound of
-the hashes only falls. Where these are more rows than the sample may have, occurrences are ranked by a hash of their own.
+the hashes only falls. Where these are too many rows for the sample, occurrences are ranked by a hash of their own.
 So neither the order of rows and files nor the number of workers matters; every row has the same chance.
 """
 

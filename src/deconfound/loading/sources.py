@@ -32,7 +32,16 @@ TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or a
 
 def source_name(source: TableLike, role: str) -> str:
     """Name a source in messages: the file's name, or the role and type of an object in memory."""
+    if isinstance(source, RawTable):
+        return source.source
     return path_name(source) if is_path(source) else f"{role} ({type(source).__name__})"
+
+
+def table_names(sources: Mapping[str, TableLike]) -> dict[str, str]:
+    """Names of tables in messages, with their roles where two would be the same."""
+    names = {role: source_name(source, role) for role, source in sources.items()}
+    repeated = len(set(names.values())) < len(names)
+    return {role: f"{role} {name}" for role, name in names.items()} if repeated else names
 
 
 def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, str] = MappingProxyType({})) -> RawTable:
