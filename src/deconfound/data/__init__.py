@@ -1,6 +1,6 @@
 """The tables of a study, and the checks that they fit together."""
 
-from deconfound.data.log_stream import SAMPLE_ROWS, LogPart, LogStream, TablePart, slices_of
+from deconfound.data.log_stream import SAMPLE_ROWS, LogPart, LogStream, TablePart, slices_of, stream_rows
 from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.row_order import SEGMENT_PREFIX
 from deconfound.data.study import IncompleteReplay, Study, split_unrated
@@ -42,5 +42,6 @@ __all__ = [
     "is_in",
     "slices_of",
     "split_unrated",
+    "stream_rows",
     "text_ids",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from deconfound.data.log_counts import LogCounts
-from deconfound.data.tables import Log, RowNumbers
+from deconfound.data.tables import Log, RowNumbers, is_in
 
 SAMPLE_ROWS = 50_000
 """Rows of a streamed log that are in memory, for checks that look at single rows."""
@@ -46,10 +47,9 @@ class LogStream:
     on_replayed: Log  # rows whose context is in the replay: all, or a uniform sample of stated size
     counts: LogCounts | None = None  # of all rows, by model
 
-    @property
-    def size(self) -> int:
-        """Bytes of all parts."""
-        return sum(part.size for part in self.parts)
+    def in_content_order(self) -> LogStream:
+        """The same stream, with the rows in memory in an order that does not depend on files."""
+        return replace(self, on_replayed=self.on_replayed.in_content_order())
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +83,14 @@ def slices_of(log: Log, rows_per_batch: int) -> tuple[TablePart, ...]:
     """Cut a log in memory into parts of at most ``rows_per_batch`` rows."""
     starts = range(0, len(log), rows_per_batch)
     return tuple(TablePart(log, start, min(rows_per_batch, len(log) - start)) for start in starts)
+
+
+def stream_rows(log: Log, contexts: Collection[str], rows_per_batch: int) -> tuple[LogStream, Log]:
+    """A log in memory, in content order, as a stream, and its sample; ``contexts`` are the replayed ones.
+
+    The content order is that of a hash of the rows, so its first rows are a uniform sample.
+    """
+    on_replayed = log.filter(is_in(log.arrow["context_id"], contexts))
+    first = np.arange(len(log)) < SAMPLE_ROWS
+    sample = log if first.all() else log.filter(first)
+    return LogStream(slices_of(log, rows_per_batch), len(log), on_replayed), sample

@@ -57,6 +57,16 @@ class Study:
         return Experiment(pa.concat_tables(both), self.experiment.source).in_content_order()
 
     @property
+    def log_rows(self) -> int:
+        """Number of rated rows of the log, whether they are in memory or not."""
+        return len(self.log) if self.log_stream is None else self.log_stream.rows
+
+    @property
+    def log_on_replayed(self) -> Log:
+        """Where log and replay are compared on the same contexts: the log, or its rows on replayed contexts."""
+        return self.log if self.log_stream is None else self.log_stream.on_replayed
+
+    @property
     def has_text(self) -> bool:
         """Whether all tables have contexts and outputs as text."""
         return self.replay.has_text
@@ -139,6 +149,7 @@ class Study:
             replay=self.replay.in_content_order(),
             unrated_log=None if self.unrated_log is None else self.unrated_log.in_content_order(),
             unrated_experiment=None if self.unrated_experiment is None else self.unrated_experiment.in_content_order(),
+            log_stream=None if self.log_stream is None else self.log_stream.in_content_order(),
         )
 
 
