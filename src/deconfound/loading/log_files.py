@@ -56,7 +56,8 @@ class LogFile:
             starts = range(0, raw.arrow.num_rows, batch_rows)
             for start in starts:
                 after = replace(self, rows=rest) if rest.can_be_cut and start == starts[-1] else None
-                yield self._prepare(slice_raw(raw, start, batch_rows)), after
+                rows = slice_raw(raw, start, batch_rows)
+                yield self._prepare(replace(rows, findings=() if start else raw.findings)), after
 
     def _prepare(self, raw: RawTable) -> RawTable:
         raw = with_partitions(raw, self.below)
