@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,7 +10,6 @@ from deconfound.errors import DataError
 from deconfound.loading import load
 from deconfound.loading.long_log import LongLog
 from tests.loading.test_messy_exports import AS_BEFORE, REFUSED
-from tests.support.studies import Good, good_with, tables, write_study
 
 NOT_IN_LINES = ("one list of objects", "a compressed list of objects")  # read as a whole at any size
 
@@ -22,7 +20,9 @@ def in_batches(rows: int, **more: int) -> LongLog:
 
 def rows_of(table: pa.Table) -> list[str]:
     ordered = table.select(sorted(table.column_names)).to_pylist()
-    return sorted(str({name: round(v, 12) if isinstance(v, float) else v for name, v in row.items()}) for row in ordered)
+    return sorted(
+        str({name: round(v, 12) if isinstance(v, float) else v for name, v in row.items()}) for row in ordered
+    )
 
 
 def streamed_rows(study: Study) -> list[str]:
