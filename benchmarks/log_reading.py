@@ -5,7 +5,7 @@
 A log of about 1 kB of text per row is written as Parquet, as CSV and as compressed JSON lines, with this number of rows
 and with four times as many. Each is read twice, as ``evaluate`` does: the first pass checks every row and takes the
 samples, the second yields all rows again. Each reading runs in a process of its own, whose peak memory is printed. MB/s
-are decoded bytes per second of the processor. The exit code is 1 if four times the rows need more than 10 % more memory.
+count decoded bytes and seconds of the processor. The exit code is 1 if four times the rows need 10 % more memory.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def write_others(folder: Path) -> None:
 
 def measure(path: Path) -> None:
     """Print rows, decoded bytes, seconds of the processor in both passes, and the peak memory in MB."""
-    others = {role: path.parent / f"{role}.parquet" for role in ("experiment", "replay")}
+    experiment, replay = (path.parent / f"{role}.parquet" for role in ("experiment", "replay"))
     start = time.process_time()
-    study = load(log=path, **others)
+    study = load(log=path, experiment=experiment, replay=replay)
     first = time.process_time() - start
     if study.log_stream is None:
         raise ValueError("the log is too short for batches")
@@ -108,7 +108,7 @@ def measure(path: Path) -> None:
 
 def compare(folder: Path, ending: str, rows: int) -> bool:
     """Read logs of two lengths; whether the memory is the same."""
-    peaks = []
+    peaks: list[float] = []
     for count in (rows, GROWTH * rows):
         path = folder / f"log.{ending}"
         write = [sys.executable, "-m", "benchmarks.log_reading", "--write", str(path), str(count)]
@@ -118,7 +118,7 @@ def compare(folder: Path, ending: str, rows: int) -> bool:
         read, size, first, second, peak = json.loads(done.stdout)
         peaks.append(peak)
         print(
-            f"{ending:9s} {read:9,} rows, {path.stat().st_size / MEGABYTE:6,.0f} MB in the file, {size / MEGABYTE:6,.0f} MB "
+            f"{ending:9s} {read:9,} rows, file {path.stat().st_size / MEGABYTE:5,.0f} MB, {size / MEGABYTE:5,.0f} MB "
             f"decoded: first pass {size / MEGABYTE / first:4,.0f} MB/s, second {size / MEGABYTE / second:4,.0f} MB/s, "
             f"peak memory {peak:,.0f} MB",
             flush=True,
