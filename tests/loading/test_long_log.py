@@ -68,9 +68,6 @@ def test_what_cannot_be_read_cannot_be_read_in_batches(tmp_path, name, rows):
     assert fragments[0] in str(caught.value)
 
 
-CANNOT_BE_SEEN = {}
-
-
 @pytest.mark.parametrize("rows", [1, 2, 7])
 @pytest.mark.parametrize("name", [name for name in AS_BEFORE if name not in NOT_IN_LINES])
 def test_the_first_rows_decide_for_all(tmp_path, name, rows):

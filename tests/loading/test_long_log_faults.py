@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
+import multiprocessing
 import os
 
 import pyarrow as pa
@@ -173,7 +173,7 @@ def test_decimal_points_after_decimal_commas_are_refused(tmp_path):
     rows = [row | {"outcome": text} for row, text in zip(rows, texts, strict=True)]
     others = save(tmp_path, rows, "csv")
     (tmp_path / "log" / "part-0.csv").write_bytes(as_csv(rows, ";"))
-    assert "log row 41" in refused(others) or "0,25" in refused(others)
+    assert "0,25" in refused(others)  # the first rows cannot be read beside decimal points
 
 
 def test_words_and_numbers_far_apart_are_refused(tmp_path):
@@ -199,10 +199,7 @@ def test_rows_without_an_outcome_are_counted_and_sampled(tmp_path):
     study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
     assert_same(study, whole)
     assert messages(study) == messages(whole)
-    assert (
-        study.log_stream.counts.unrated == {"ant": 18, "bee": 14, "cat": 8}
-        or sum(study.log_stream.counts.unrated.values()) == 40
-    )
+    assert sum(study.log_stream.counts.unrated.values()) == 40
 
 
 def test_at_most_twenty_problems_are_read(tmp_path):
@@ -284,7 +281,6 @@ def test_parts_begin_and_end_between_rows(tmp_path):
     assert len(parts) > 10
     numbers = [n for part in parts for log in part.batches() for n in log.row_numbers.numbers.tolist()]
     assert numbers == list(range(1, 601))
-    json.dumps([part.name for part in parts])
 
 
 def test_row_groups_are_parts(tmp_path):
@@ -295,3 +291,14 @@ def test_row_groups_are_parts(tmp_path):
     assert len(study.log_stream.parts) > 5
     numbers = [n for part in study.log_stream.parts for log in part.batches() for n in log.row_numbers.numbers.tolist()]
     assert numbers == list(range(1, 601))
+
+
+def rows_in(part) -> int:
+    return sum(len(log) for log in part.batches())
+
+
+def test_a_part_can_be_read_in_another_process(tmp_path):
+    """A part is plain data: no open file, nothing that a new process does not have."""
+    study = load(**save(tmp_path, long_rows(), "csv", files=2), long_log=in_batches(5, head_rows=10))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert sum(pool.map(rows_in, study.log_stream.parts)) == study.log_stream.rows == 60
