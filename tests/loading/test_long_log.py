@@ -8,7 +8,7 @@ import pytest
 from deconfound.data import Study
 from deconfound.errors import DataError
 from deconfound.loading import load
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from tests.loading.test_messy_exports import AS_BEFORE, REFUSED
 
 NOT_IN_LINES = ("one list of objects", "a compressed list of objects")  # read as a whole at any size

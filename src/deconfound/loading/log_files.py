@@ -17,7 +17,7 @@ from deconfound.escaping import escape_line, readable_path
 from deconfound.loading.file_columns import name_findings, with_common_names
 from deconfound.loading.files import resolve_file
 from deconfound.loading.joined_files import join_files
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.memory_rows import MemoryRows, memory_parts
 from deconfound.loading.parquet_rows import ParquetRows, parquet_parts
 from deconfound.loading.partitions import with_partitions

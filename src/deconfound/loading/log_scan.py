@@ -20,7 +20,7 @@ from deconfound.loading.convert import is_string_type
 from deconfound.loading.log_files import LogFile, until
 from deconfound.loading.log_parts import LogReader
 from deconfound.loading.log_plan import LEFT_OUT, MAX_WORDS, ReadBatch, new_outcomes
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.read_tables import IN_EVERY_FILE
 from deconfound.loading.row_sample import RowSample

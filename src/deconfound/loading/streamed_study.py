@@ -24,7 +24,7 @@ from deconfound.loading.log_files import LogFiles, open_log, slice_raw
 from deconfound.loading.log_parts import LogFilePart, LogReader, only_columns
 from deconfound.loading.log_plan import LEFT_OUT, WORDS, LeftOutError, LogPlan, more_rows_note
 from deconfound.loading.log_scan import COMMAS, ROW_FINDINGS, LogScan
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.missing_codes import missing_code_finding
 from deconfound.loading.model_names import absent_models, renamed_findings
 from deconfound.loading.nested_columns import with_nested_columns
