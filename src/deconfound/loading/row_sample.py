@@ -8,6 +8,8 @@ So neither the order of rows and files nor the number of workers matters; every 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -33,7 +35,8 @@ class RowSample:
         """Further rows; their columns are those of the rows before."""
         if not len(log):
             return
-        self._log = log if self._log is None else self._log
+        if self._log is None:  # without rows: these would stay in memory
+            self._log = replace(log, arrow=log.arrow.schema.empty_table(), findings=())
         names = sorted(name for name in log.arrow.column_names if name != "context")  # an id stands for the text
         hashes = content_hashes([log.arrow[name] for name in names])
         at = np.flatnonzero(hashes <= self._bound)
