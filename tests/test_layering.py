@@ -21,7 +21,7 @@ SOURCE = Path(deconfound.__file__).parent
 RANKS = (
     {"escaping", "words"},
     {"errors", "formatting", "progress", "threads"},
-    {"findings", "frames", "system_lock"},
+    {"findings", "frames", "system_lock", "engines"},
     {"design", "atomic", "array_archive", "chat"},
     {"linalg", "data", "file_lock"},
     {"assignment"},
@@ -45,7 +45,7 @@ FACADE = {
     "deconfound",
     "deconfound.__main__",
 }  # they offer the package to the outside and are imported by nothing inside
-HEAVY = {"sklearn", "pandas", "polars", "matplotlib", "numba"}
+HEAVY = {"sklearn", "pandas", "polars", "matplotlib", "numba", "distributed", "dask", "ray"}
 COMPILED = "features.kernels"  # imports numba, and is itself imported late, when text is first read
 PICKLES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 LATE = ("sklearn", "pandas", "polars", "scipy", "pyarrow", "matplotlib", "numba")
