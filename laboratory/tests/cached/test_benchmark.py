@@ -72,7 +72,7 @@ def test_single_source_families_ignore_the_other_source(finished):
 
 def test_smaller_and_larger_tasks_give_the_same_bits(grid_folder, finished):
     folder, scores = finished
-    worker = make_benchmark(grid_folder, folder).open(folder)
+    worker = make_benchmark(grid_folder, folder).opener(folder).open()
     by_key = {score.key: replace(score, seconds=0.0) for score in scores}
     for family in PAPER_FAMILY_NAMES:
         (score,) = worker.run(Task("any", 1, ((CELLS[6], family),)))
