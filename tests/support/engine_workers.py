@@ -23,16 +23,21 @@ START_SECONDS = 60.0
 
 def write_parts(folder: Path) -> list[Payload]:
     """Three Parquet files with four row groups each: one payload per row group, in the order of the files."""
-    random, parts = np.random.default_rng(5), []
+    random = np.random.default_rng(5)
     for number in range(3):
-        path = folder / f"part-{number}.parquet"
         values = random.normal(size=(2000, 3)) * 10.0 ** random.integers(-8, 8, size=(2000, 1))
-        pq.write_table(pa.table({name: values[:, at] for at, name in enumerate("abc")}), path, row_group_size=500)
-        parts += [
-            Payload(f"{path.name} group {group}", json.dumps({"path": str(path), "groups": [group]}).encode())
-            for group in range(4)
-        ]
-    return parts
+        table = pa.table({name: values[:, at] for at, name in enumerate("abc")})
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=500)
+    return read_parts(folder)
+
+
+def read_parts(folder: Path) -> list[Payload]:
+    """The payloads of files that exist."""
+    return [
+        Payload(f"{path.name} group {group}", json.dumps({"path": str(path), "groups": [group]}).encode())
+        for path in sorted(folder.glob("part-*.parquet"))
+        for group in range(4)
+    ]
 
 
 def process_ends(process: int, seconds: float = 5.0) -> bool:
@@ -86,7 +91,7 @@ def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> str:
 
 
 @contextmanager
-def dask_cluster(workers: int, folder: Path | None = None) -> Iterator[str]:
+def dask_cluster(workers: int, folder: Path | None = None, threads: int = 1) -> Iterator[str]:
     """The address of a scheduler with some workers, each in its own process with a nanny that restarts it."""
     with ExitStack() as stack:
         folder = folder or Path(stack.enter_context(_temporary_folder()))
@@ -95,7 +100,15 @@ def dask_cluster(workers: int, folder: Path | None = None) -> Iterator[str]:
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
         scheduler = stack.enter_context(running([*dask, "scheduler", *options], log))
         address = wait_for_line(log, "Scheduler at:", scheduler).split()[-1]
-        local = ["--local-directory", str(folder), "--no-dashboard", "--nthreads", "1", "--nworkers", str(workers)]
+        local = [
+            "--local-directory",
+            str(folder),
+            "--no-dashboard",
+            "--nthreads",
+            str(threads),
+            "--nworkers",
+            str(workers),
+        ]
         worker = stack.enter_context(running([*dask, "worker", address, *local], folder / "worker.log"))
         for _ in range(workers):
             wait_for_line(folder / "worker.log", "Registered to", worker)

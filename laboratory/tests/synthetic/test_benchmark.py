@@ -24,6 +24,7 @@ from deconfound_bench.synthetic.pool import (
     write_summaries,
 )
 
+from deconfound.engines import EngineOptions
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from laboratory.tests.support.package_modifiers import package_modifiers
@@ -65,7 +66,13 @@ def pool_folder(summaries, tmp_path_factory):
 @pytest.fixture(scope="module")
 def scores(pool_folder):
     return run_sweep(
-        benchmark(pool_folder), CELLS, range(2), PAPER_FAMILY_NAMES, pool_folder / "run", 1, SweepProgress(quiet=True)
+        benchmark(pool_folder),
+        CELLS,
+        range(2),
+        PAPER_FAMILY_NAMES,
+        pool_folder / "run",
+        EngineOptions(workers=1),
+        SweepProgress(quiet=True),
     )
 
 
@@ -187,7 +194,13 @@ def test_a_smaller_request_gives_the_same_bits(pool_folder, scores):
 def test_two_workers_give_the_same_bits_as_one(pool_folder, scores, tmp_path):
     cells = CELLS[:4]  # two logs, so two tasks
     two = run_sweep(
-        benchmark(pool_folder), cells, range(1), PAPER_FAMILY_NAMES, tmp_path / "two", 2, SweepProgress(quiet=True)
+        benchmark(pool_folder),
+        cells,
+        range(1),
+        PAPER_FAMILY_NAMES,
+        tmp_path / "two",
+        EngineOptions(workers=2),
+        SweepProgress(quiet=True),
     )
     one = [score for score in scores if score.cell in cells and score.seed == 0]
     assert scores_digest(two) == scores_digest(one)

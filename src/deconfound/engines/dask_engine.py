@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pydoc import locate
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, final
@@ -108,9 +109,19 @@ class DaskEngine:
             raise UsageError(
                 f"The Dask scheduler {self._scheduler} has no workers. Start some with: dask worker {self._scheduler}"
             ) from None
+        self._require_package()
         self._threads = sum(self._client.nthreads().values())
         self._last_worker_seen = time.monotonic()
         return self
+
+    def _require_package(self) -> None:
+        """A worker that cannot import a function would die of it, and the next worker after it."""
+        name = f"{run_remote_task.__module__}.{run_remote_task.__name__}"
+        found = self._connected.run(locate, name, on_error="return")
+        without = [worker for worker, function in found.items() if function is not run_remote_task]
+        if without:
+            self._close()
+            raise UsageError(f"deconfound cannot be imported on the Dask worker {without[0]}. {SAME_PACKAGE}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -27,17 +27,15 @@ class EngineOptions:
 
     def __post_init__(self) -> None:
         if self.engine not in get_args(EngineName):
-            raise UsageError(
-                f"engine (--engine) must be one of {', '.join(get_args(EngineName))}, not {self.engine!r}."
-            )
+            raise UsageError(f"--engine must be one of {', '.join(get_args(EngineName))}, not {self.engine!r}.")
         if self.scheduler is not None and self.engine not in ON_CLUSTERS:
-            raise UsageError(f"scheduler (--scheduler) is the address of a cluster; --engine {self.engine} has none.")
+            raise UsageError(f"--scheduler is the address of a cluster; --engine {self.engine} has none.")
         if self.engine == "dask" and self.scheduler is None:
             raise UsageError("--engine dask needs --scheduler ADDRESS, such as tcp://10.0.0.5:8786.")
         if self.workers is not None and self.scheduler is not None:
-            raise UsageError("workers (--workers) are those of this computer; a cluster at --scheduler has its own.")
+            raise UsageError("--workers are those of this computer; a cluster at --scheduler has its own.")
         if self.workers is not None and self.workers < 1:
-            raise UsageError(f"workers (--workers) must be at least 1, not {self.workers}.")
+            raise UsageError(f"--workers must be at least 1, not {self.workers}.")
 
 
 def open_engine(options: EngineOptions) -> Engine:
