@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from deconfound.data.absent_contexts import absent_problem
 from deconfound.data.encode import encode, encode_by_appearance
+from deconfound.data.log_counts import LogCounts
 from deconfound.data.name_variants import NameVariants, Variant, fold_text
 from deconfound.data.tables import (
     PROPENSITY_PREFIX,
@@ -19,8 +20,8 @@ from deconfound.data.tables import (
     Mask,
     Replay,
     Table,
-    count_by_model,
     describe_context,
+    describe_counts,
     is_in,
     text_ids,
 )
@@ -249,43 +250,41 @@ def dropped_finding(experiment: Experiment, complete: Mask) -> Finding:
     )
 
 
-def unrated_log_findings(rated: Log, unrated: Log | None) -> list[Finding]:
+def unrated_log_findings(source: str, counts: LogCounts) -> list[Finding]:
     """Count the rows of the log that nobody rated, by model."""
-    if unrated is None:
+    unrated = sum(counts.unrated.values())
+    if not unrated:
         return []
-    total = len(rated) + len(unrated)
-    message = f"{rated.source}: {len(unrated):,} of {pluralize(total, 'row')} have no outcome and are not used"
-    return [Finding("log without outcomes", "pass", Notice(f"{message} ({count_by_model(unrated.arrow)})."))]
+    message = f"{source}: {unrated:,} of {pluralize(counts.rows + unrated, 'row')} have no outcome and are not used"
+    return [Finding("log without outcomes", "pass", Notice(f"{message} ({describe_counts(counts.unrated)})."))]
 
 
-def uncompared_model_findings(log: Log, experiment: Experiment, models: Sequence[str]) -> list[Finding]:
-    """Report rows of models that help to train the reward and are not compared; warn of names written differently."""
-    findings = []
+def uncompared_model_findings(source: str, rows: Mapping[str, int], models: Sequence[str]) -> list[Finding]:
+    """Report rows of models that help to train the reward and are not compared; warn of names written differently.
+
+    ``rows`` are those of each model in one table.
+    """
     variants = NameVariants(models)
-    for table in (log, experiment):
-        others = sorted(table.unique_values("model").difference(models))
-        written = {name: variant for name in others if (variant := variants.find(name)) is not None}
-        findings += [_variant_finding(table, written)] if written else []
-        unrelated = [name for name in others if name not in written]
-        if unrelated:
-            rows = int(is_in(table.arrow["model"], unrelated).sum())
-            names = join_names(unrelated)
-            message = f"{table.source}: {pluralize(rows, 'row')} of models that are not compared ({names})"
-            findings.append(Finding("models", "pass", Notice(f"{message} are used only to train the reward.")))
+    others = sorted(set(rows).difference(models))
+    written = {name: variant for name in others if (variant := variants.find(name)) is not None}
+    findings = [_variant_finding(source, rows, written)] if written else []
+    unrelated = [name for name in others if name not in written]
+    if unrelated:
+        count = sum(rows[name] for name in unrelated)
+        message = f"{source}: {pluralize(count, 'row')} of models that are not compared ({join_names(unrelated)})"
+        findings.append(Finding("models", "pass", Notice(f"{message} are used only to train the reward.")))
     return findings
 
 
-def _variant_finding(table: Table, written: Mapping[str, Variant]) -> Finding:
+def _variant_finding(source: str, rows: Mapping[str, int], written: Mapping[str, Variant]) -> Finding:
     """Names that are probably those of compared models; rows are never merged by a guess."""
     listed = list(written.items())
     parts = []
     for name, variant in listed[:MAX_LISTED_NAMES]:
-        rows = int(is_in(table.arrow["model"], [name]).sum())
-        parts.append(
-            f"{pluralize(rows, 'row')} {'is' if rows == 1 else 'are'} of {quote(name)}, which {variant.description}"
-        )
+        verb = "is" if rows[name] == 1 else "are"
+        parts.append(f"{pluralize(rows[name], 'row')} {verb} of {quote(name)}, which {variant.description}")
     more = f"; and {len(listed) - MAX_LISTED_NAMES:,} more names" if len(listed) > MAX_LISTED_NAMES else ""
-    message = f"{table.source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
+    message = f"{source}: {'; '.join(parts)}{more}. They are not compared and only help to train the reward."
     options = [
         f"--rename-model {shell_argument(f'{name}={variant.name}')}" for name, variant in listed[:MAX_LISTED_NAMES]
     ]

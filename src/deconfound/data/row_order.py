@@ -94,6 +94,11 @@ def _hash_texts(texts: pa.Array) -> Hashes:
     return np.frombuffer(b"".join(blake2b(text, digest_size=8).digest() for text in values), dtype="<u8")
 
 
+def mixed_hashes(values: Hashes) -> Hashes:
+    """Unrelated numbers for close ones."""
+    return _mix(values)
+
+
 def _mix(values: Hashes) -> Hashes:
     """The finalizer of SplitMix64: close inputs get unrelated outputs."""
     for multiplier, shift in zip(_MIX, (np.uint64(30), np.uint64(27)), strict=True):

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import cross_table, table_sizes
+from deconfound.data.log_counts import LogCounts, count_models
+from deconfound.data.log_stream import LogStream
 from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.tables import Experiment, Log, Replay
 from deconfound.errors import DataError, Problem, UsageError
@@ -28,6 +30,9 @@ class Study:
     Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables, and ``outcome_unit``
     follows such numbers in sentences. Rows without an outcome are in tables of their own, ``unrated_log`` and
     ``unrated_experiment``, where the outcome is NaN. ``reading`` is what the user said about names in the tables.
+
+    Where ``log_stream`` is present, it has every rated row of the log, and ``log`` is a uniform sample of them that
+    depends neither on the order of files nor on the number of workers.
     """
 
     log: Log
@@ -41,6 +46,7 @@ class Study:
     unrated_experiment: Experiment | None = None
     outcome_unit: str = ""
     reading: ReadingChoices = NO_CHOICES
+    log_stream: LogStream | None = None
 
     @property
     def randomized(self) -> Experiment:
@@ -49,6 +55,16 @@ class Study:
             return self.experiment
         both = [self.experiment.arrow, self.unrated_experiment.arrow]
         return Experiment(pa.concat_tables(both), self.experiment.source).in_content_order()
+
+    @property
+    def log_rows(self) -> int:
+        """Number of rated rows of the log, whether they are in memory or not."""
+        return len(self.log) if self.log_stream is None else self.log_stream.rows
+
+    @property
+    def log_on_replayed(self) -> Log:
+        """Where log and replay are compared on the same contexts: the log, or its rows on replayed contexts."""
+        return self.log if self.log_stream is None else self.log_stream.on_replayed
 
     @property
     def has_text(self) -> bool:
@@ -75,11 +91,13 @@ class Study:
         models: Sequence[str] | None = None,
         incomplete: IncompleteReplay = "error",
         outcome_range: tuple[float, float] = (0.0, 1.0),
+        log_counts: LogCounts | None = None,
     ) -> Study:
         """Combine three tables, or raise one error with every mismatch between them.
 
         ``models`` are the models to compare, by default all that were replayed. Rows of other models stay in the log
-        and in the experiment, where they help to train the reward and leave the propensities correct.
+        and in the experiment, where they help to train the reward and leave the propensities correct. ``log_counts``
+        are those of a longer log of which ``log`` is a sample.
         """
         if incomplete not in ("error", "drop"):
             raise UsageError(f'incomplete must be "error" or "drop", not {quote(incomplete)}.')
@@ -89,7 +107,8 @@ class Study:
         problems = _mismatches(tables, names, models)
         if cross_table.missing_text_columns(tables):
             log, experiment, replay = log.drop_text(), experiment.drop_text(), replay.drop_text()
-        all_names = log.unique_values("model") | experiment.unique_values("model")
+        counts = LogCounts.of(log) if log_counts is None else log_counts
+        all_names = {*counts.rated, *counts.unrated, *experiment.unique_values("model")}
         log, unrated_log = split_unrated(log)
         experiment, unrated_experiment = split_unrated(experiment)
         complete = cross_table.rows_with_full_replay(experiment, replay, names)
@@ -101,10 +120,11 @@ class Study:
         problems += table_sizes.too_few_rows(experiment)
         if problems:
             raise DataError(problems)
-        findings += cross_table.unrated_log_findings(log, unrated_log)
+        findings += cross_table.unrated_log_findings(log.source, counts)
         findings += cross_table.rewritten_log_findings(log, replay)
-        findings += cross_table.uncompared_model_findings(log, experiment, names)
-        findings += table_sizes.size_findings(log, experiment, names)
+        findings += cross_table.uncompared_model_findings(log.source, counts.rated, names)
+        findings += cross_table.uncompared_model_findings(experiment.source, count_models(experiment.arrow), names)
+        findings += table_sizes.size_findings(log.source, counts.rows, experiment, names)
         return cls(
             log,
             experiment,
@@ -129,6 +149,7 @@ class Study:
             replay=self.replay.in_content_order(),
             unrated_log=None if self.unrated_log is None else self.unrated_log.in_content_order(),
             unrated_experiment=None if self.unrated_experiment is None else self.unrated_experiment.in_content_order(),
+            log_stream=None if self.log_stream is None else self.log_stream.in_content_order(),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deconfound.data.tables import Experiment, Log
+from deconfound.data.tables import Experiment
 from deconfound.errors import Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, pluralize
@@ -22,17 +22,17 @@ def too_few_rows(experiment: Experiment) -> list[Problem]:
     return [Problem(experiment.source, what, "Run the experiment on more contexts, a few dozen per model.")]
 
 
-def size_findings(log: Log, experiment: Experiment, models: Sequence[str]) -> list[Finding]:
-    """Models with next to no rows, and an experiment that is much larger than the log."""
-    return [*underpowered_models(experiment, models), *_swapped_tables(log, experiment)]
+def size_findings(log: str, log_rows: int, experiment: Experiment, models: Sequence[str]) -> list[Finding]:
+    """Models with next to no rows, and an experiment that is much larger than the log of this name."""
+    return [*underpowered_models(experiment, models), *_swapped_tables(log, log_rows, experiment)]
 
 
-def _swapped_tables(log: Log, experiment: Experiment) -> list[Finding]:
-    if len(experiment) < max(MAX_SIZE_RATIO * len(log), MIN_COMPARED_ROWS):
+def _swapped_tables(log: str, log_rows: int, experiment: Experiment) -> list[Finding]:
+    if len(experiment) < max(MAX_SIZE_RATIO * log_rows, MIN_COMPARED_ROWS):
         return []
     message = (
-        f"{experiment.source} is given as the experiment and has {pluralize(len(experiment), 'row')}; {log.source} is "
-        f"given as the log and has {len(log):,}. Is the larger table really the randomized one?"
+        f"{experiment.source} is given as the experiment and has {pluralize(len(experiment), 'row')}; {log} is "
+        f"given as the log and has {log_rows:,}. Is the larger table really the randomized one?"
     )
     remedy = "If not, exchange --log and --experiment: every value depends on the experiment's randomization."
     return [Finding("table sizes", "warn", Notice(message, remedy))]

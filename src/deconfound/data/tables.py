@@ -12,7 +12,7 @@ All have ``context_id`` and ``model``, with text also ``context`` and ``output``
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import ClassVar, Literal, Self
@@ -56,9 +56,12 @@ def describe_context(table: pa.Table, row: int) -> str:
 
 def count_by_model(table: pa.Table) -> str:
     """The number of rows of each model, in words: "ant: 3, bee: 1"."""
-    counts = table["model"].value_counts().to_pylist()
-    ordered = sorted(counts, key=lambda row: row["values"])
-    return join_noted_names((row["values"], f": {row['counts']:,}") for row in ordered)
+    return describe_counts({row["values"]: row["counts"] for row in table["model"].value_counts().to_pylist()})
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Numbers of rows by model, in words."""
+    return join_noted_names((name, f": {counts[name]:,}") for name in sorted(counts))
 
 
 def is_in(values: pa.ChunkedArray, names: Collection[str]) -> Mask:

@@ -91,7 +91,7 @@ def canonicalize(
     findings += comma_findings
     converted, texts_valid = _convert_texts(columns, problems)
     if "outcome" in columns:
-        outcome, outcome_findings = _read_outcome(columns["outcome"], scale, problems)
+        outcome, outcome_findings = _read_outcome(columns["outcome"], scale, problems, is_part=raw.is_part)
         findings += outcome_findings
         converted["outcome"] = pa.chunked_array([outcome])
     if "time" in columns:
@@ -156,7 +156,9 @@ def _convert_texts(columns: Mapping[str, Column], problems: list[Problem]) -> tu
     return converted, all_valid
 
 
-def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> tuple[Floats, list[Finding]]:
+def _read_outcome(
+    column: Column, scale: OutcomeScale, problems: list[Problem], *, is_part: bool
+) -> tuple[Floats, list[Finding]]:
     """Outcomes from 0 to 1, a missing one as NaN, and findings on words and codes; 0 throughout if there are problems.
 
     NaN would then be reported a second time, as rows without an outcome.
@@ -171,25 +173,29 @@ def _read_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) 
         return np.zeros(len(column.values)), []
     rated, missing = without_missing_codes(column, scale)
     translated, words = translate_words(rated, scale, problems)
-    values = _convert_outcome(translated, scale, problems)
+    values = _convert_outcome(translated, scale, problems, is_part=is_part)
     found = (missing, words, direction_finding(column, scale))
     findings = [finding for finding in found if finding is not None]
     return (values if len(problems) == before else np.nan_to_num(values)), findings
 
 
-def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem]) -> Floats:
+def _convert_outcome(column: Column, scale: OutcomeScale, problems: list[Problem], *, is_part: bool) -> Floats:
     """Rescale outcomes to [0, 1]; a missing one is NaN."""
     before = len(problems)
     values = to_floats(column, problems, OUTCOME_FIX)
     refuse_infinite(column, values, problems)
-    if np.isnan(values).all() and len(problems) == before:
-        fix = "Name the right column with --map outcome=COLUMN."
-        problems.append(Problem(column.source, "no row has an outcome", fix))
+    if np.isnan(values).all() and len(problems) == before and not is_part:
+        problems.append(no_outcome(column.source))
     low, high = scale.ends
     outside = np.isfinite(values) & ((values < min(low, high)) | (values > max(low, high)))
     if outside.any():
         problems.append(outside_range(column, values, outside, scale))
     return np.asarray((values - low) / (high - low))
+
+
+def no_outcome(source: str) -> Problem:
+    """The problem of a table without any outcome."""
+    return Problem(source, "no row has an outcome", "Name the right column with --map outcome=COLUMN.")
 
 
 def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
@@ -204,40 +210,66 @@ def _convert_draw(column: Column, problems: list[Problem]) -> pa.Array:
 
 
 def _empty_output_findings(raw: RawTable, arrow: pa.Table) -> list[Finding]:
-    if "output" not in arrow.column_names:
-        return []
-    blank = is_blank(arrow["output"])
-    if not blank.any():
-        return []
-    by_model = count_by_model(arrow.filter(pa.array(blank)))
-    message = f"{raw.source}: {pluralize(int(blank.sum()), 'empty output')} ({by_model})."
-    return [Finding("empty outputs", "warn", Notice(message, "Check that these models really answered nothing."))]
+    blank = empty_outputs(arrow)
+    return [] if not blank.num_rows else [empty_output_finding(raw.source, blank.num_rows, count_by_model(blank))]
+
+
+def empty_outputs(arrow: pa.Table) -> pa.Table:
+    """The rows whose output is blank; none where there are no outputs."""
+    return arrow.filter(pa.array(is_blank(arrow["output"]))) if "output" in arrow.column_names else arrow.slice(0, 0)
+
+
+def empty_output_finding(source: str, count: int, by_model: str) -> Finding:
+    """Count the blank outputs; ``by_model`` says whose they are."""
+    message = f"{source}: {pluralize(count, 'empty output')} ({by_model})."
+    return Finding("empty outputs", "warn", Notice(message, "Check that these models really answered nothing."))
 
 
 def align_contexts(tables: Sequence[CanonicalTable], problems: list[Problem]) -> list[CanonicalTable]:
     """Give every table a context_id, and the text of its contexts where another table has it."""
-    with_ids = _add_missing_ids(tables)
-    texts = [t.arrow.select(["context_id", "context"]) for t in with_ids if t.has("context")]
-    if not texts:
-        return [table.in_order() for table in with_ids]
-    text_by_id = pa.concat_tables(texts)
-    return [(t if t.has("context") else _join_text(t, text_by_id, problems)).in_order() for t in with_ids]
+    need_ids = not all(table.has("context_id") for table in tables)
+    return ContextKeys.of(tables, need_ids=need_ids).align(tables, problems)
 
 
-def _add_missing_ids(tables: Sequence[CanonicalTable]) -> list[CanonicalTable]:
-    """A text gets the id that another table gives it (the smallest, if there are several), else its hash."""
-    if all(table.has("context_id") for table in tables):
-        return list(tables)
+@dataclass(frozen=True, slots=True, eq=False)
+class ContextKeys:
+    """What tables say about contexts: the id of each text (by its hash), and the text of each id."""
+
+    id_by_text: pa.Table | None
+    text_by_id: pa.Table | None
+
+    @classmethod
+    def of(cls, tables: Sequence[CanonicalTable], *, need_ids: bool) -> ContextKeys:
+        """What these tables say together; ``need_ids``: some table has texts without ids."""
+        ids = _ids_by_text(tables) if need_ids else None
+        with_ids = [table if table.has("context_id") else _add_ids(table, ids) for table in tables]
+        texts = [t.arrow.select(["context_id", "context"]) for t in with_ids if t.has("context")]
+        return cls(ids, pa.concat_tables(texts) if texts else None)
+
+    def align(self, tables: Sequence[CanonicalTable], problems: list[Problem]) -> list[CanonicalTable]:
+        """The tables with ids, and with texts where they are known."""
+        return [self._with_text(self._with_ids(table), problems).in_order() for table in tables]
+
+    def _with_ids(self, table: CanonicalTable) -> CanonicalTable:
+        return table if table.has("context_id") else _add_ids(table, self.id_by_text)
+
+    def _with_text(self, table: CanonicalTable, problems: list[Problem]) -> CanonicalTable:
+        known = table.has("context") or self.text_by_id is None
+        return table if known else _join_text(table, self.text_by_id, problems)
+
+
+def _ids_by_text(tables: Sequence[CanonicalTable]) -> pa.Table | None:
+    """A text gets the id that a table gives it (the smallest, if there are several)."""
     pairs = [
         pa.table({"text": text_ids(t.arrow["context"]), "id": t.arrow["context_id"]})
         for t in tables
         if t.has("context") and t.has("context_id")
     ]
-    id_by_text = pa.concat_tables(pairs).group_by("text").aggregate([("id", "min")]) if pairs else None
-    return [table if table.has("context_id") else _add_ids(table, id_by_text) for table in tables]
+    return pa.concat_tables(pairs).group_by("text").aggregate([("id", "min")]) if pairs else None
 
 
 def _add_ids(table: CanonicalTable, id_by_text: pa.Table | None) -> CanonicalTable:
+    """Ids by text, else the hash of the text."""
     ids = text_ids(table.arrow["context"])
     if id_by_text is not None:
         at = pc.index_in(ids, value_set=id_by_text["text"].combine_chunks())

@@ -34,22 +34,29 @@ NAMES_FIRST = "Write the column names in the first line, those with separators, 
 
 def read_csv(data: bytes, source: str) -> RawTable:
     """Read text with a header, separated by comma, semicolon, tab or bar; rows of another length raise."""
-    declared = SEPARATOR_LINE.match(data)
+    return without_blank_rows(parse_csv(data, source))
+
+
+def parse_csv(data: bytes, source: str, first_row: int = 0) -> RawTable:
+    """The same with blank rows; ``first_row`` is the number of rows before these in the file."""
+    delimiter, declared = delimiter_of(data), SEPARATOR_LINE.match(data)
     data = data if declared is None else data[declared.end() :]
-    delimiter = sniff_delimiter(data) if declared is None else declared[1].decode()
     file = _CsvFile(data, delimiter, _read_header(data, delimiter, source))
     require_columns(source, len(file.names))
-    row = None if _quotes_balanced(data, delimiter) else _first_misquoted_row(file)
+    row = None if quotes_balanced(data, delimiter) else _first_misquoted_row(file)
     if row is not None:
         fix = 'Close it, and double quotes inside a quoted cell (""). If this is the last row, the file may be cut off.'
-        raise file_error(f"{source} row {row}", "a quote is never closed, or closed in the middle of a cell", fix)
+        raise file_error(
+            f"{source} row {first_row + row}", "a quote is never closed, or closed in the middle of a cell", fix
+        )
     table = _parse(file)
     if table is None:
-        raise _shape_error(file, source)
+        raise _shape_error(file, source, first_row)
     _refuse_other_names(table.column_names, file.names, source)
-    findings = merged_row_findings(table, delimiter, source) if b'"' in data else ()
-    raw = RawTable(table, source, RowNumbers(), findings)
-    return without_blank_rows(with_nulls(raw) if NULL.encode() in data else raw)
+    numbers = RowNumbers(numbers=np.arange(first_row + 1, first_row + table.num_rows + 1) if first_row else None)
+    findings = merged_row_findings(table, delimiter, source, numbers) if b'"' in data else ()
+    raw = RawTable(table, source, numbers, findings)
+    return with_nulls(raw) if NULL.encode() in data else raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,12 @@ class _CsvFile:
         return min(max(len(self.data) + 1, BLOCK_BYTES), MAX_BLOCK_BYTES)
 
 
+def delimiter_of(data: bytes) -> str:
+    """The separator that a line above the header names, else the most frequent one."""
+    declared = SEPARATOR_LINE.match(data)
+    return sniff_delimiter(data) if declared is None else declared[1].decode()
+
+
 def sniff_delimiter(data: bytes) -> str:
     """The separator that occurs most often in the header outside quotes; a comma if none does."""
     header = HEADER_RECORD.match(data.lstrip())
@@ -75,14 +88,14 @@ def _read_header(data: bytes, delimiter: str, source: str) -> list[str]:
     """The names in the first record, however long it is and however many lines it has."""
     lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     try:
-        with _any_field_size():
+        with any_field_size():
             return next(row for row in csv.reader(lines, delimiter=delimiter) if row)
     except (csv.Error, StopIteration):
         raise file_error(source, "the header cannot be read", NAMES_FIRST) from None
 
 
 @contextmanager
-def _any_field_size() -> Iterator[None]:
+def any_field_size() -> Iterator[None]:
     """Let Python's reader accept cells of any length; its limit is one for the whole process."""
     limit = csv.field_size_limit(MAX_BLOCK_BYTES)
     try:
@@ -135,7 +148,7 @@ def _read_with_arrow(file: _CsvFile, block: int, ragged_rows: list[tuple[int, in
     )
 
 
-def _quotes_balanced(data: bytes, delimiter: str) -> bool:
+def quotes_balanced(data: bytes, delimiter: str) -> bool:
     """Whether every opening quote is at the start of a cell and every closing one at its end.
 
     Quotes open and close in turn (a doubled one does both); a quote anywhere else may swallow whole rows.
@@ -154,7 +167,7 @@ def _first_misquoted_row(file: _CsvFile) -> int | None:
     lines = io.StringIO(file.data.decode(), newline="")
     rows = -1
     try:
-        with _any_field_size():
+        with any_field_size():
             for cells in csv.reader(lines, delimiter=file.delimiter, strict=True):
                 rows += bool(cells)
     except csv.Error:
@@ -162,12 +175,13 @@ def _first_misquoted_row(file: _CsvFile) -> int | None:
     return None
 
 
-def _shape_error(file: _CsvFile, source: str) -> DataError:
+def _shape_error(file: _CsvFile, source: str, first_row: int) -> DataError:
     ragged_rows: list[tuple[int, int]] = []
     try:
         _read_with_arrow(file, file.one_block, ragged_rows)
     except pa.ArrowInvalid as error:
         return file_error(source, f"the CSV cannot be read: {quote(error)}", "Export it again, as CSV in UTF-8.")
+    ragged_rows = [(first_row + row, cells) for row, cells in ragged_rows]
     width = len(file.names)
     problems = []
     for comparison, selected in (

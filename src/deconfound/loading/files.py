@@ -6,6 +6,7 @@ import codecs
 import difflib
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -110,9 +111,7 @@ def read_text(file: File) -> bytes:
     """Read a CSV or JSONL file as UTF-8 bytes without byte-order mark; anything else raises."""
     require_size(file.source, file.path.stat().st_size)
     data = _decompress(file) if file.codec else file.path.read_bytes()
-    for signature, name in SIGNATURES.items():
-        if data.startswith(signature):
-            raise file_error(file.source, f"the content is {name}, not {file.format.upper()}", RENAME_OR_EXPORT)
+    refuse_other_content(data, file)
     if data.startswith(UTF_16):
         data = _from_utf_16(data, file.source)
     while data.startswith(codecs.BOM_UTF8):  # files that were joined have several
@@ -120,8 +119,15 @@ def read_text(file: File) -> bytes:
     data = data.removesuffix(END_OF_FILE)
     if not data or data.isspace():
         raise file_error(file.source, "the file has no rows", EXPORT_AGAIN)
-    _refuse_invalid_text(data, file.source)
+    refuse_invalid_text(data, file.source)
     return data
+
+
+def refuse_other_content(data: bytes, file: File) -> None:
+    """Refuse a file that by its first bytes is of another kind than its name says."""
+    for signature, name in SIGNATURES.items():
+        if data.startswith(signature):
+            raise file_error(file.source, f"the content is {name}, not {file.format.upper()}", RENAME_OR_EXPORT)
 
 
 def _from_utf_16(data: bytes, source: str) -> bytes:
@@ -134,11 +140,18 @@ def _from_utf_16(data: bytes, source: str) -> bytes:
 
 def _decompress(file: File) -> bytes:
     data = io.BytesIO()
+    for part in decompressed(file):
+        data.write(part)
+        require_size(file.source, data.tell())
+    return data.getvalue()
+
+
+def decompressed(file: File) -> Iterator[bytes]:
+    """The content of a compressed file in pieces."""
     try:
         with pa.OSFile(str(file.path)) as packed, pa.input_stream(packed, compression=file.codec) as stream:
             while part := stream.read(CHUNK_BYTES):
-                data.write(part)
-                require_size(file.source, data.tell())
+                yield part
     except MemoryError:
         raise
     except (OSError, pa.ArrowException) as error:
@@ -148,14 +161,14 @@ def _decompress(file: File) -> bytes:
             what = f"the {file.codec} data cannot be decompressed: {quote(error)}"
             fix = "Compress it again, or remove the extension if it is plain text."
         raise file_error(file.source, what, fix) from None
-    return data.getvalue()
 
 
-def _refuse_invalid_text(data: bytes, source: str) -> None:
+def refuse_invalid_text(data: bytes, source: str, first_line: int = 0) -> None:
+    """Refuse bytes that are no UTF-8, or NUL; ``first_line`` is the number of lines before these in the file."""
     nul = data.find(b"\0")
     if nul >= 0:
         fix = "Export the file again: NUL bytes come from an interrupted write or from UTF-16."
-        raise file_error(f"{source} line {_line_number(data, nul)}", "there is a NUL byte", fix)
+        raise file_error(f"{source} line {first_line + _line_number(data, nul)}", "there is a NUL byte", fix)
     if data.isascii():
         return
     decoder, start = codecs.getincrementaldecoder("utf-8")(), 0
@@ -168,7 +181,7 @@ def _refuse_invalid_text(data: bytes, source: str) -> None:
         at = start - pending + error.start
         what = f"byte {quote(hex(data[at]))} is not UTF-8"
         fix = "Save the file as UTF-8; one from Windows is converted by: iconv -f cp1252 -t utf-8 FILE > NEW."
-        raise file_error(f"{source} line {_line_number(data, at)}", what, fix) from None
+        raise file_error(f"{source} line {first_line + _line_number(data, at)}", what, fix) from None
 
 
 def byte_positions(data: bytes, mark: bytes) -> NDArray[np.int64]:

@@ -32,9 +32,12 @@ FIXES = {
 }
 
 
-def read_jsonl(data: bytes, source: str, unit: Literal["line", "row"] = "line") -> RawTable:
-    """Read one object per line; a key that a line lacks is a missing value. ``unit`` is what messages call a line."""
-    lines = Lines(data)
+def read_jsonl(data: bytes, source: str, unit: Literal["line", "row"] = "line", first_line: int = 0) -> RawTable:
+    """Read one object per line; a key that a line lacks is a missing value. ``unit`` is what messages call a line.
+
+    ``first_line`` is the number of lines before these in the file.
+    """
+    lines = Lines(data, first_line)
     table = read_with_arrow(lines)
     if table is None:
         table = _read_line_by_line(lines, source, unit)

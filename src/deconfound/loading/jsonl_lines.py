@@ -16,23 +16,24 @@ STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 
 
 class Lines:
-    """Starts and ends of the lines of a file; blank lines are skipped.
+    """Starts and ends of the lines of a file, or of those after the first ones; blank lines are skipped.
 
     ``whole`` says that every line starts with ``{`` and ends with ``}``. An object that continues on the next line is
     then no JSON, since ``}`` and ``{`` follow each other only between objects: Arrow, which does not end an object at
     the end of a line, sees no object and no nesting that a single line does not have.
     """
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, first: int = 0) -> None:
         self.data = data
+        self._first = first
         ends = byte_positions(data, b"\n")
         self.ends: NDArray[np.int64] = ends if data.endswith(b"\n") else np.append(ends, len(data))
         self.starts: NDArray[np.int64] = np.concatenate([[0], self.ends[:-1] + 1])
         unusual = [(row, data[self.starts[row] : self.ends[row]]) for row in self._unusual_rows()]
         blank = [row for row, line in unusual if not line.strip()]
         self.whole = all(_is_whole(line) for _, line in unusual if line.strip())
-        numbers = np.delete(np.arange(1, len(self.ends) + 1), blank)
-        self.numbers: NDArray[np.int64] | None = numbers if blank else None
+        numbers = np.delete(np.arange(first + 1, first + len(self.ends) + 1), blank)
+        self.numbers: NDArray[np.int64] | None = numbers if blank or first else None
         self.count = len(numbers)
 
     def _unusual_rows(self) -> NDArray[np.int64]:
@@ -51,7 +52,7 @@ class Lines:
 
     def line(self, index: int) -> bytes:
         """The line with this place among those that are not blank."""
-        row = index if self.numbers is None else int(self.numbers[index]) - 1
+        row = index if self.numbers is None else int(self.numbers[index]) - 1 - self._first
         return self.data[self.starts[row] : self.ends[row]]
 
     def non_blank(self) -> Iterable[bytes]:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from deconfound.data import Experiment, IncompleteReplay, Log, Replay, Study, cross_table, split_unrated
+from deconfound.data.log_counts import LogCounts
 from deconfound.errors import DataError, Problem, merge_problems
 from deconfound.findings import Finding
 from deconfound.loading.canonical import CanonicalTable, align_contexts
 from deconfound.loading.declared_assignment import DeclaredAssignment, ManifestLike
 from deconfound.loading.draws import number_draws
+from deconfound.loading.long_log import LongLog
+from deconfound.loading.long_study import stream_log
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules, check_unit
+from deconfound.loading.same_table import same_table_problems, share_a_file
 from deconfound.loading.segment_columns import segment_mapping, without_segments
 from deconfound.loading.segment_table import join_replay_segments
-from deconfound.loading.sources import TableLike, source_name
-from deconfound.loading.table_files import find_files, is_path
+from deconfound.loading.sources import TableLike
+from deconfound.progress import Progress, no_progress
 
+DEFAULT_LONG_LOG = LongLog()
 TableType = TypeVar("TableType", Log, Experiment, Replay)
 
 
@@ -41,6 +45,8 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     drop_missing: bool = True,  # noqa: ARG001
     incomplete: IncompleteReplay = "error",
     segments: Sequence[str] | str = (),
+    long_log: LongLog = DEFAULT_LONG_LOG,
+    progress: Progress = no_progress,
 ) -> Study:
     """Read a study from files (Parquet, CSV, JSONL), pandas or polars DataFrames, or Arrow tables.
 
@@ -55,6 +61,7 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     normalization. ``assignment`` is the manifest of the experiment, which gives its propensities and the model of every
     unit. Rows without an outcome are set aside and checked; ``drop_missing`` is for older code and changes nothing.
     ``segments`` are columns of the experiment, or of the replay, that divide contexts: values are reported by them.
+    A log of at least the sizes in ``long_log`` is read in batches, and the study has it as ``log_stream``.
     Everything wrong in any of the three tables raises one ``DataError`` that lists it all.
     """
     rules = ReadingRules.from_options(
@@ -69,29 +76,43 @@ def load(  # noqa: PLR0913  (each is an option of the command line)
     unit = check_unit(outcome_unit)
     declared, rules = _declared(assignment, rules)
     sources = {"log": log, "experiment": experiment, "replay": replay}
-    problems = _same_table_problems(log, experiment, rules)
-    tables = read_canonical_tables(sources, rules, problems)
-    if len(tables) < len(sources):
-        raise DataError(merge_problems(problems))
-    problems += [] if problems else _shared_row_problems(log, experiment, tables)
-    aligned = align_contexts([tables[role] for role in sources], problems)
-    numbered = number_draws(aligned[2], problems)
-    experiment_table = aligned[1] if declared is None else declared.apply(aligned[1], problems)
+    problems = same_table_problems(log, experiment, rules)
+    streamed, aligned = None, list[CanonicalTable]()
+    if not problems and long_log.applies_to(log):
+        streamed = stream_log(sources, rules, problems, long_log, progress)
+    else:
+        aligned = _read_aligned(sources, rules, problems)
+    others = aligned[1:] if streamed is None else [streamed.experiment, streamed.replay]
+    numbered = number_draws(others[1], problems)
+    experiment_table = others[0] if declared is None else declared.apply(others[0], problems)
     experiment_table, numbered = join_replay_segments(experiment_table, numbered, problems)
     try:
         study = Study.from_tables(
-            _to_table(Log, aligned[0]),
+            _to_table(Log, aligned[0]) if streamed is None else streamed.log,
             _to_table(Experiment, experiment_table),
             _to_table(Replay, numbered),
             models=models,
             incomplete=incomplete,
             outcome_range=(0.0, 1.0) if outcome_range is None else (float(outcome_range[0]), float(outcome_range[1])),
+            log_counts=None if streamed is None else streamed.stream.counts,
         )
     except DataError as error:
         problems += error.problems
     if problems:
         raise DataError(merge_problems(problems))
-    return replace(study, outcome_unit=unit, reading=rules.choices)
+    study = replace(study, outcome_unit=unit, reading=rules.choices)
+    return study if streamed is None else replace(study, log_stream=streamed.stream_for(study))
+
+
+def _read_aligned(
+    sources: Mapping[str, TableLike], rules: ReadingRules, problems: list[Problem]
+) -> list[CanonicalTable]:
+    """All tables with the same ids and texts of contexts."""
+    tables = read_canonical_tables(sources, rules, problems)
+    if len(tables) < len(sources):
+        raise DataError(merge_problems(problems))
+    problems += [] if problems else _shared_row_problems(sources["log"], sources["experiment"], tables)
+    return align_contexts([tables[role] for role in sources], problems)
 
 
 def _declared(assignment: ManifestLike | None, rules: ReadingRules) -> tuple[DeclaredAssignment | None, ReadingRules]:
@@ -157,8 +178,8 @@ def load_log_and_replay(  # noqa: PLR0913  (the arguments of ``load``)
 
 def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndReplay:
     names = cross_table.resolve_models(replay, models)
-    log, unrated = split_unrated(log)
-    log = replace(log, findings=(*log.findings, *cross_table.unrated_log_findings(log, unrated)))
+    unrated = cross_table.unrated_log_findings(log.source, LogCounts.of(log))
+    log = replace(split_unrated(log)[0], findings=(*log.findings, *unrated))
     tables = (log, replay)
     problems = [*cross_table.conflicting_context_ids(tables), *cross_table.feature_mismatches(tables)]
     if cross_table.missing_text_columns(tables):
@@ -170,33 +191,9 @@ def _validate(log: Log, replay: Replay, models: Sequence[str] | None) -> LogAndR
     return LogAndReplay(log, replay.for_models(names), names)
 
 
-def _same_table_problems(log: TableLike, experiment: TableLike, rules: ReadingRules) -> list[Problem]:
-    """One table cannot be both, unless conditions say which of its rows are which."""
-    scopes = {condition.scope for condition in rules.filters}
-    if not _share_a_file(log, experiment) or {"log", "experiment"} <= scopes:
-        return []
-    what = "the log and the experiment are the same table"
-    fix = "Put the randomized rows into a table of their own, or choose rows with --where log.COLUMN=… and "
-    return [Problem(source_name(log, "log"), what, f"{fix}--where experiment.COLUMN=….")]
-
-
-def _share_a_file(log: TableLike, experiment: TableLike) -> bool:
-    """Whether two sources are one object, or have a file in common, by a link of any kind."""
-    if log is experiment:
-        return True
-    if not (is_path(log) and is_path(experiment)):
-        return False
-    try:
-        places = [{os.path.realpath(file) for file in find_files(source)} for source in (log, experiment)]
-        files = [{(stat.st_dev, stat.st_ino) for stat in map(os.stat, found)} for found in places]
-    except (DataError, OSError):
-        return bool(log == experiment)  # what is missing is reported when it is read
-    return bool(places[0] & places[1] or files[0] & files[1])
-
-
 def _shared_row_problems(log: TableLike, experiment: TableLike, tables: Mapping[str, CanonicalTable]) -> list[Problem]:
     """Rows of one table that conditions put both into the log and into the experiment."""
-    if not _share_a_file(log, experiment):
+    if not share_a_file(log, experiment):
         return []
     first, second = tables["log"], tables["experiment"]
     places = {first.row_numbers.label(row) for row in range(first.arrow.num_rows)}

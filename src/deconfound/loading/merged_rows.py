@@ -15,7 +15,7 @@ from deconfound.loading.raw import row_examples
 MAX_SEARCHED_CELLS = 20_000  # with line breaks, per column
 
 
-def merged_row_findings(table: pa.Table, delimiter: str, source: str) -> tuple[Finding, ...]:
+def merged_row_findings(table: pa.Table, delimiter: str, source: str, numbers: RowNumbers) -> tuple[Finding, ...]:
     """Warn of rows that were probably read as text of another row.
 
     After a line break, such a cell has as many separators as a row would have there, and a value that the same column
@@ -24,7 +24,6 @@ def merged_row_findings(table: pa.Table, delimiter: str, source: str) -> tuple[F
     rows = sorted({row for column in range(table.num_columns) for row in _suspects(table, column, delimiter)})
     if not rows:
         return ()
-    numbers = RowNumbers()
     message = (
         f"{numbers.locate(source, rows[0])}: a cell contains a line break followed by what looks like another row"
         f"{row_examples(numbers, rows)}. A quote that opens in one row and closes in a later one hides rows."

@@ -32,12 +32,16 @@ def without_missing_codes(column: Column, scale: OutcomeScale) -> tuple[Column, 
     if not is_code.any():
         return column, None
     rows = np.bincount(code[is_code], minlength=len(words))
-    counted = [(word, f" ({rows[at]:,})") for at, word in enumerate(words) if rows[at]]
-    message = (
-        f"{column.source}: {pluralize(int(is_code.sum()), 'outcome')} count as missing: {join_noted_names(counted)}."
-    )
+    counts = [(str(word), int(rows[at])) for at, word in enumerate(words) if rows[at]]
     values = pc.if_else(pa.array(is_code), pa.scalar(None, kind), column.values.cast(kind))
-    return replace(column, values=values), Finding("missing codes", "pass", Notice(message))
+    return replace(column, values=values), missing_code_finding(column.source, counts)
+
+
+def missing_code_finding(source: str, counts: Sequence[tuple[str, int]]) -> Finding:
+    """How many outcomes count as missing, by what the user says stands for that."""
+    counted = join_noted_names((word, f" ({count:,})") for word, count in counts)
+    message = f"{source}: {pluralize(sum(count for _, count in counts), 'outcome')} count as missing: {counted}."
+    return Finding("missing codes", "pass", Notice(message))
 
 
 def likely_codes(values: Floats, outside: Mask) -> list[float]:

@@ -25,10 +25,7 @@ def read_parquet(file: File) -> pa.Table:
     from pyarrow import parquet
 
     with file.path.open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
-        start = handle.read(4)
-        if start != b"PAR1":
-            what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
-            raise file_error(file.source, what, RENAME_OR_EXPORT)
+        require_parquet(handle, file.source)
         try:
             _require_decoded_size(handle, file.source)
             # Threads that an error stops can end an older Arrow's process at its exit, and gain nothing here.
@@ -40,6 +37,14 @@ def read_parquet(file: File) -> pa.Table:
         except (pa.ArrowException, OSError, ValueError) as error:
             what = f"the Parquet data is damaged or cut off: {quote(error)}"
             raise file_error(file.source, what, "Write or copy the file again.") from None
+
+
+def require_parquet(handle: BinaryIO, source: str) -> None:
+    """Refuse a file that does not begin as a Parquet file."""
+    start = handle.read(4)
+    if start != b"PAR1":
+        what = f"the content is not Parquet: it starts with {quote(start.decode(errors='replace'))}"
+        raise file_error(source, what, RENAME_OR_EXPORT)
 
 
 def _require_decoded_size(handle: BinaryIO, source: str) -> None:

@@ -16,6 +16,7 @@ MAX_DEPTH = 16  # structs and lists inside each other; Parquet needs eight
 STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12, 13
 INTEGERS = (4, 5, 6)
 ROW_GROUPS, COLUMNS, META_DATA = 4, 1, 3  # fields of FileMetaData, RowGroup and ColumnChunk
+NUM_ROWS = 3  # of RowGroup
 TYPE, ENCODINGS, PATH, NUM_VALUES, UNCOMPRESSED_SIZE, DICTIONARY_OFFSET = 1, 2, 3, 5, 6, 11  # of ColumnMetaData
 PHYSICAL_TYPES = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
 DICTIONARY_ENCODINGS = frozenset({2, 8})
@@ -48,6 +49,14 @@ def column_chunks(handle: BinaryIO) -> list[ColumnChunk]:
             for column, chunk in enumerate(row_group[COLUMNS])
         ]
     except (LookupError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise ValueError(f"the footer is not that of a Parquet file ({type(error).__name__})") from error
+
+
+def row_counts(handle: BinaryIO) -> list[int]:
+    """The rows of every row group; ``ValueError`` if the footer cannot be read."""
+    try:
+        return [max(int(group[NUM_ROWS]), 0) for group in _Reader(_footer_bytes(handle)).struct().get(ROW_GROUPS, [])]
+    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the footer is not that of a Parquet file ({type(error).__name__})") from error
 
 

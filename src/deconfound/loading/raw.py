@@ -41,6 +41,7 @@ class RawTable:
 
     ``partial``, ``joined`` and ``renamed`` are about tables in several files: columns that only some of them have, that
     they store in different types, and that some of them name differently (the other name -> the column here).
+    ``is_part``: these are some rows of a longer table, and what none of them has, others may have.
     """
 
     arrow: pa.Table
@@ -50,6 +51,7 @@ class RawTable:
     partial: Mapping[str, PartialColumn] = field(default_factory=dict)
     joined: Mapping[str, JoinedColumn] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
+    is_part: bool = False
 
     def column(self, name: str) -> Column:
         """One column, with what is needed to name the place of its values."""

@@ -20,14 +20,14 @@ from deconfound.loading.column_mapping import (
 from deconfound.loading.ignored_columns import ignored_columns
 from deconfound.loading.list_columns import embedding_names, expand_lists
 from deconfound.loading.message_columns import MessageColumns, message_column, read_messages
-from deconfound.loading.model_names import rename_models
+from deconfound.loading.model_names import absent_model_problems, models_to_find, rename_models
 from deconfound.loading.nested_columns import with_nested_columns
 from deconfound.loading.normalized_contexts import with_normalized_contexts
 from deconfound.loading.outcome_words import unknown_words
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
 from deconfound.loading.row_filter import filter_tables
-from deconfound.loading.sources import TableLike, read_table, source_name
+from deconfound.loading.sources import TableLike, read_table, table_names
 from deconfound.loading.table_scope import scoped_to
 
 IN_EVERY_FILE = ("context_id", "context", "model", "output", "outcome", "propensity", "draw")
@@ -44,6 +44,31 @@ def read_canonical_tables(
 
     ``defaults`` are further choices of names, each ignored where no table has what it names.
     """
+    return read_with_rules(sources, rules, problems, defaults=defaults).tables
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTables:
+    """Tables in canonical columns, and how further rows of theirs are read.
+
+    Where a table is only a part of a longer one, words of --outcome-values and models of --rename-model that no table
+    has are no problems yet: ``absent_words``, ``absent_models``.
+    """
+
+    tables: dict[str, CanonicalTable]
+    rules: MoreRows
+    absent_words: tuple[str, ...]
+    absent_models: tuple[str, ...]
+
+
+def read_with_rules(
+    sources: Mapping[str, TableLike],
+    rules: ReadingRules,
+    problems: list[Problem],
+    *,
+    defaults: ReadingChoices = NO_CHOICES,
+) -> ReadTables:
+    """Read tables as ``read_canonical_tables`` does."""
     raws = _read_raw_tables(sources, {**defaults.columns, **rules.columns}, problems)
     named = [*defaults.columns.values(), *rules.columns.values(), *(each.column for each in rules.filters)]
     raws = {role: with_nested_columns(raw, named) for role, raw in raws.items()}
@@ -57,14 +82,48 @@ def read_canonical_tables(
     ignored = ignored_columns(raws, rules.ignore, problems) if complete else dict.fromkeys(raws, frozenset[str]())
     unneeded = ignored_columns(raws, defaults.ignore, [])
     ignored = {role: names | (unneeded[role] - set(rules.columns.values())) for role, names in ignored.items()}
-    raws = _with_features(raws, ignored, problems)
+    embeddings = _shared_embeddings(raws, ignored)
+    raws = {role: expand_lists(raw, embeddings, ignored[role], problems) for role, raw in raws.items()}
     rules = replace(rules, columns={**rules.columns, **_message_contexts(raws, ignored, rules.columns)})
     reading = _Reading.of(raws, rules, ignored)
     unmatched = unmatched_mappings(rules.columns, reading.present) if complete else {}
     problems += unmatched.values()
-    tables = reading.without(unmatched).canonicalize(unmatched, problems)
-    complete = len(tables) == len(sources)
-    return rename_models(tables, rules.rename_models, defaults.rename_models, problems) if complete else tables
+    reading = reading.without(unmatched)
+    tables, outcomes = reading.canonicalize(unmatched, problems)
+    is_part = any(raw.is_part for raw in raws.values())
+    words = unknown_words(outcomes, rules.scale)
+    problems += [absent_words_problem(words, outcomes)] if words and outcomes and not is_part else []
+    absent_models: list[str] = []
+    if len(tables) == len(sources):
+        absent_models = models_to_find(tables, rules.rename_models)
+        problems += [] if is_part else absent_model_problems(tables, absent_models)
+        tables = rename_models(tables, rules.rename_models, defaults.rename_models, problems)
+    more = MoreRows(reading.rules, embeddings, reading.accept_id_alias)
+    return ReadTables(tables, more, tuple(words), tuple(absent_models))
+
+
+@dataclass(frozen=True, slots=True)
+class MoreRows:
+    """How further rows of a table are read: what was decided with all tables in sight."""
+
+    rules: ReadingRules
+    embeddings: frozenset[str]
+    accept_id_alias: bool
+
+    def with_fields(self, raw: RawTable) -> RawTable:
+        """The rows with a column for every field of an object that an option names."""
+        named = [*self.rules.columns.values(), *(each.column for each in self.rules.filters)]
+        return with_nested_columns(raw, named)
+
+    def read(self, role: str, raw: RawTable, problems: list[Problem]) -> tuple[CanonicalTable | None, ColumnMapping]:
+        """Rows that were already chosen, in canonical columns, and which column is which; None if there are faults."""
+        ignored = ignored_columns({role: raw}, self.rules.ignore, [])
+        raw = expand_lists(raw, self.embeddings, ignored[role], problems)
+        reading = _Reading({role: raw}, self.rules, ignored, self.accept_id_alias)
+        missing: dict[str, list[str]] = {}
+        _, mapping, table = reading.table(role, {}, missing, problems)
+        problems += missing_column_problems(missing, reading.present, self.rules.columns)
+        return table, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +150,44 @@ class _Reading:
         columns = {name: column for name, column in self.rules.columns.items() if name not in names}
         return replace(self, rules=replace(self.rules, columns=columns))
 
-    def canonicalize(self, unmatched: Mapping[str, Problem], problems: list[Problem]) -> dict[str, CanonicalTable]:
-        """The tables in canonical columns; a missing column is reported once for all tables that lack it."""
+    def canonicalize(
+        self, unmatched: Mapping[str, Problem], problems: list[Problem]
+    ) -> tuple[dict[str, CanonicalTable], list[Column]]:
+        """The tables in canonical columns, and the outcomes as they were written.
+
+        A missing column is reported once for all tables that lack it.
+        """
         tables: dict[str, CanonicalTable] = {}
         missing: dict[str, list[str]] = {}
         outcomes: list[Column] = []
         for role in self.raws:
-            before = len(problems)
-            raw, mapping = self._resolve(role, problems)
-            for name in mapping.missing:
-                if name not in unmatched and f"{role}.{name}" not in unmatched:
-                    missing.setdefault(name, []).append(role)
-            problems += _join_problems(raw, mapping)
-            raw = replace(raw, findings=(*raw.findings, *_join_findings(raw, mapping)))
+            raw, mapping, table = self.table(role, unmatched, missing, problems)
             outcomes += [raw.column(mapping.columns["outcome"])] if "outcome" in mapping.columns else []
-            faultless = len(problems) == before and not mapping.missing
-            table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
             if table is not None:
-                tables[role] = with_normalized_contexts(table) if self.rules.normalize_contexts else table
+                tables[role] = table
         problems += missing_column_problems(missing, self.present, self.rules.columns)
-        problems += self._unknown_words(outcomes)
-        return tables
+        return tables, outcomes
 
-    def _unknown_words(self, outcomes: Sequence[Column]) -> list[Problem]:
-        """Words of --outcome-values that are in no table: probably written differently there."""
-        words = unknown_words(outcomes, self.rules.scale)
-        if not words or not outcomes:
-            return []
-        cells = (str(python_value(cell)) for column in outcomes for cell in column.values.unique()[:10])
-        found = join_names(list(dict.fromkeys(cells)))
-        what = f"no outcome is {join_names(words)}, which --outcome-values names; there are {found}"
-        return [Problem(join_names([column.source for column in outcomes]), what, "Correct the word, or leave it out.")]
+    def table(
+        self,
+        role: str,
+        unmatched: Mapping[str, Problem],
+        missing: dict[str, list[str]],
+        problems: list[Problem],
+    ) -> tuple[RawTable, ColumnMapping, CanonicalTable | None]:
+        """One table with messages as texts, which of its columns is which, and the canonical columns."""
+        before = len(problems)
+        raw, mapping = self._resolve(role, problems)
+        for name in mapping.missing:
+            if name not in unmatched and f"{role}.{name}" not in unmatched:
+                missing.setdefault(name, []).append(role)
+        problems += _join_problems(raw, mapping)
+        raw = replace(raw, findings=(*raw.findings, *_join_findings(raw, mapping)))
+        faultless = len(problems) == before and not mapping.missing
+        table = canonicalize(raw, mapping, self.rules.scale, problems) if faultless else None
+        if table is not None and self.rules.normalize_contexts:
+            table = with_normalized_contexts(table)
+        return raw, mapping, table
 
     def _resolve(self, role: str, problems: list[Problem]) -> tuple[RawTable, ColumnMapping]:
         """The table with messages as texts, and which of its columns is which."""
@@ -164,9 +230,7 @@ def _message_contexts(
 def _read_raw_tables(
     sources: Mapping[str, TableLike], columns: Mapping[str, str], problems: list[Problem]
 ) -> dict[str, RawTable]:
-    names = {role: source_name(source, role) for role, source in sources.items()}
-    if len(set(names.values())) < len(names):
-        names = {role: f"{role} {name}" for role, name in names.items()}
+    names = table_names(sources)
     raws = {}
     for role, source in sources.items():
         try:
@@ -176,13 +240,18 @@ def _read_raw_tables(
     return raws
 
 
-def _with_features(
-    raws: Mapping[str, RawTable], ignored: Mapping[str, frozenset[str]], problems: list[Problem]
-) -> dict[str, RawTable]:
-    """Lists as features; embeddings only if every table has them, as every feature must be in all of them."""
+def _shared_embeddings(raws: Mapping[str, RawTable], ignored: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Embeddings that every table has, as every feature must be in all of them."""
     names = [embedding_names(raw, ignored[role]) for role, raw in raws.items()]
-    shared = frozenset.intersection(*names) if names else frozenset()
-    return {role: expand_lists(raw, shared, ignored[role], problems) for role, raw in raws.items()}
+    return frozenset.intersection(*names) if names else frozenset()
+
+
+def absent_words_problem(words: Sequence[str], outcomes: Sequence[Column]) -> Problem:
+    """Words of --outcome-values that are in no table: probably written differently there."""
+    cells = (str(python_value(cell)) for column in outcomes for cell in column.values.unique()[:10])
+    found = join_names(list(dict.fromkeys(cells)))
+    what = f"no outcome is {join_names(words)}, which --outcome-values names; there are {found}"
+    return Problem(join_names([column.source for column in outcomes]), what, "Correct the word, or leave it out.")
 
 
 def _join_problems(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:

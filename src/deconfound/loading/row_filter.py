@@ -97,6 +97,39 @@ def filter_tables(
     return chosen
 
 
+def choose_rows(
+    raw: RawTable, role: str, filters: Sequence[RowFilter], columns: Mapping[str, str]
+) -> tuple[RawTable, tuple[int, ...]]:
+    """Those of some rows of a table that fulfill every condition, and how many are left after each of them.
+
+    A condition on a column that the table lacks leaves all.
+    """
+    left = []
+    for condition in filters:
+        at = _find_column(condition.column, raw, scoped_to(columns, role)) if in_scope(condition.scope, role) else None
+        if at is not None:
+            mask = _mask(raw.column(at), condition)
+            raw = replace(raw, arrow=raw.arrow.filter(pa.array(mask)), row_numbers=raw.row_numbers.filter(mask))
+        left.append(raw.arrow.num_rows)
+    return raw, tuple(left)
+
+
+def filtered_columns(
+    raw: RawTable, role: str, filters: Sequence[RowFilter], columns: Mapping[str, str]
+) -> frozenset[str]:
+    """The columns of a table that conditions look at."""
+    own = [each for each in filters if in_scope(each.scope, role)]
+    found = (_find_column(each.column, raw, scoped_to(columns, role)) for each in own)
+    return frozenset(column for column in found if column is not None)
+
+
+def where_finding(source: str, condition: RowFilter, rows: int, total: int) -> Finding:
+    """How many rows fulfill a condition."""
+    count = f"{rows:,} of {pluralize(total, 'row')}"
+    message = f"{source}: {count} fulfill --where {condition.text}; the others are not read."
+    return Finding("rows left out", "pass", Notice(message))
+
+
 def _find_column(name: str, raw: RawTable, columns: Mapping[str, str]) -> str | None:
     """A column by the user's name for it, else by its canonical name."""
     present: list[str] = raw.arrow.column_names
@@ -130,9 +163,7 @@ def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTab
     if not rows:
         what = f"no row fulfills --where {condition.text}"
         raise DataError([Problem(raw.source, what, f"Correct the condition; {name} has {_examples(column)}.")])
-    count = f"{rows:,} of {pluralize(len(mask), 'row')}"
-    message = f"{raw.source}: {count} fulfill --where {condition.text}; the others are not read."
-    findings = [Finding("rows left out", "pass", Notice(message))]
+    findings = [where_finding(raw.source, condition, rows, len(mask))]
     if role == "experiment" and rows < len(mask):
         findings += _after_assignment(raw, name, condition)
     return replace(

@@ -32,7 +32,16 @@ TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or a
 
 def source_name(source: TableLike, role: str) -> str:
     """Name a source in messages: the file's name, or the role and type of an object in memory."""
+    if isinstance(source, RawTable):
+        return source.source
     return path_name(source) if is_path(source) else f"{role} ({type(source).__name__})"
+
+
+def table_names(sources: Mapping[str, TableLike]) -> dict[str, str]:
+    """Names of tables in messages, with their roles where two would be the same."""
+    names = {role: source_name(source, role) for role, source in sources.items()}
+    repeated = len(set(names.values())) < len(names)
+    return {role: f"{role} {name}" for role, name in names.items()} if repeated else names
 
 
 def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, str] = MappingProxyType({})) -> RawTable:
@@ -41,6 +50,8 @@ def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, st
         found = find_table(source)
         raw = _read_files(found.tables, role, name, mapping)
         raw = replace(raw, findings=(*found.findings(name), *raw.findings))
+    elif isinstance(source, RawTable):
+        raw = source
     elif isinstance(source, pa.Table):
         raw = RawTable(source, name, RowNumbers())
     elif type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):
@@ -53,7 +64,7 @@ def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, st
             + type(source).__name__
             + ("; collect() it first." if hasattr(source, "collect") else ".")
         )
-    _refuse_repeated_names(raw)
+    refuse_repeated_names(raw)
     _refuse_empty(raw)
     return raw
 
@@ -67,7 +78,7 @@ def _read_files(files: Sequence[TableFile], role: str, name: str, mapping: Mappi
     for file in files:
         try:
             raw = _read_path(file.path, escape_line(readable_path(os.path.relpath(file.path, folder))))
-            _refuse_repeated_names(raw)
+            refuse_repeated_names(raw)
             parts.append(with_partitions(raw, file.below))
         except DataError as error:
             problems += error.problems
@@ -124,7 +135,8 @@ def _from_arrow_stream(frame: Any, name: str) -> pa.Table:  # noqa: ANN401
         raise file_error(name, what, "Pass a table with plain columns.") from None
 
 
-def _refuse_repeated_names(raw: RawTable) -> None:
+def refuse_repeated_names(raw: RawTable) -> None:
+    """Refuse a table in which two columns have one name."""
     counts = Counter(raw.arrow.column_names)
     duplicates = sorted(name for name, count in counts.items() if name.strip() and count > 1)
     if duplicates:
