@@ -12,7 +12,7 @@ import pytest
 import deconfound as dc
 from deconfound.data import LogStream, RowNumbers, Study, stream_rows
 from deconfound.errors import DataError, UsageError
-from deconfound.features import FeatureSpec, long_study
+from deconfound.features import FeatureSpec, summed_study
 from deconfound.reward import FAMILIES, Auto, Family, GroundedAnchor
 from deconfound.reward.auto import variance_components
 from tests.support.auto import SOME_VARIANCES
@@ -98,7 +98,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch):
 
 
 def test_a_long_log_in_memory_takes_this_path_and_says_so(monkeypatch):
-    monkeypatch.setattr(long_study, "MAX_ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(summed_study, "MAX_ROWS_IN_MEMORY", 100)
     result = dc.evaluate(demo_study("text"), Auto(SOME_VARIANCES), options=OPTIONS)
     (finding,) = (each for each in result.findings if each.check == "long log")
     rows = len(demo_study("text").log)
@@ -109,7 +109,7 @@ def test_a_long_log_in_memory_takes_this_path_and_says_so(monkeypatch):
 
 
 def test_many_equal_rows_do_not_make_a_log_long(monkeypatch):
-    monkeypatch.setattr(long_study, "MAX_ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(summed_study, "MAX_ROWS_IN_MEMORY", 100)
     study = demo_study("text")
     few = study.log.filter(np.arange(len(study.log)) < 50)
     repeated = replace(few, arrow=pa.concat_tables([few.arrow] * 3), row_numbers=RowNumbers())
