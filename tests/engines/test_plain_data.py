@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from deconfound.data.log_stream import slices_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deconfound.data import Log, RowNumbers
+from deconfound.data.log_stream import slices_of
 from deconfound.engines.plain_data import LENGTH, from_bytes, to_bytes
 from deconfound.errors import Problem, UsageError
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.cli.engine_arguments import add_engine_options, parse_engine
 from deconfound.cli.evaluation_output import OutcomeResult, print_results
 from deconfound.cli.options import (
     ALL_FAMILIES,
@@ -77,6 +78,9 @@ def add_command(commands: Commands) -> None:
     )
     add_cost_options(parser)
     add_segment_options(parser)
+    add_engine_options(
+        parser, workers="threads or processes that sum a log that is too long for memory (processes: one per core)"
+    )
     parser.add_argument(
         "--refits",
         type=int,
@@ -207,6 +211,7 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         extra_contexts=arguments.extra_contexts,
         segments=arguments.segments_from,
         segment_columns=parse_segments(arguments.segments) if arguments.segments_from is not None else None,
+        engine=parse_engine(arguments),
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     for family in families:

@@ -19,7 +19,10 @@ ON_CLUSTERS = ("dask", "ray")
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """``scheduler`` is the address of a cluster; ``workers`` are threads or processes of this computer."""
+    """``scheduler`` is the address of a cluster; ``workers`` are threads or processes of this computer.
+
+    Without a number, "local" is the calling thread, whose work uses all cores in smaller pieces.
+    """
 
     engine: EngineName = "local"
     scheduler: str | None = None
@@ -37,6 +40,11 @@ class EngineOptions:
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"--workers must be at least 1, not {self.workers}.")
 
+    @property
+    def uses_this_thread(self) -> bool:
+        """Whether tasks run one after another in the calling thread."""
+        return self.engine == "local" and self.workers in (None, 1)
+
 
 def open_engine(options: EngineOptions) -> Engine:
     """The engine that was asked for; it starts when its ``with`` block is entered."""
@@ -44,5 +52,6 @@ def open_engine(options: EngineOptions) -> Engine:
         return DaskEngine(options.scheduler)
     if options.engine == "ray":
         return RayEngine(options.scheduler, options.workers)
-    workers = thread_count() if options.workers is None else options.workers
-    return ProcessEngine(workers) if options.engine == "processes" else ThreadEngine(workers)
+    if options.engine == "processes":
+        return ProcessEngine(options.workers or thread_count())
+    return ThreadEngine(options.workers or 1)

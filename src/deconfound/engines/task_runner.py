@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
@@ -36,14 +37,15 @@ def run_task(header: str, shared: bytes, payload: bytes) -> bytes:
 
 
 def run_remote_task(header: str, shared: bytes, payload: bytes) -> bytes:
-    """The same in a process that others have started, and that may have several BLAS threads."""
-    _limit_blas()
+    """The same in a process that others have started: the cluster decides how many tasks run there at once."""
+    _use_one_thread()
     return run_task(header, shared, payload)
 
 
 @lru_cache(maxsize=1)
-def _limit_blas() -> None:
+def _use_one_thread() -> None:
     """For good: tasks of several threads that each restored the number would undo each other's limit."""
+    os.environ.setdefault("DECONFOUND_THREADS", "1")
     one_blas_thread().__enter__()
 
 

@@ -71,7 +71,7 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
     sizes = _sizes(chunks, len(rows))
     bytes_per_row = sum(sizes) / max(sum(rows), 1)
     batch = int(max(1, min(batch_rows, batch_bytes / max(bytes_per_row, 1.0))))
-    part = ParquetRows(str(file.path), file.source, FileStamp.of(file.path), (), 0, 0, batch)
+    part = ParquetRows(str(file.path.absolute()), file.source, FileStamp.of(file.path), (), 0, 0, batch)
     parts = []
     for at, size in enumerate(sizes):
         if part.groups and part.size + size > part_bytes:
