@@ -22,7 +22,9 @@ def in_batches(rows: int, **more: int) -> LongLog:
 
 def rows_of(table: pa.Table) -> list[str]:
     ordered = table.select(sorted(table.column_names)).to_pylist()
-    return sorted(str({name: round(v, 12) if isinstance(v, float) else v for name, v in row.items()}) for row in ordered)
+    return sorted(
+        str({name: round(v, 12) if isinstance(v, float) else v for name, v in row.items()}) for row in ordered
+    )
 
 
 def streamed_rows(study: Study) -> list[str]:
