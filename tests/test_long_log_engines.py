@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,7 +23,7 @@ from deconfound.features.spread_pass import group_parts, run_pass
 from deconfound.features.summed_study import plan_pass
 from deconfound.loading.long_log import LongLog
 from deconfound.progress import no_progress
-from tests.support.streams import demo_study
+from tests.support.streams import write_study
 
 IN_PARTS = LongLog(min_rows=0, min_bytes=0, batch_rows=25, part_bytes=20_000)
 HERE = EngineOptions()
@@ -33,17 +32,7 @@ OTHERS = [EngineOptions("local", workers=2), EngineOptions("processes", workers=
 
 @pytest.fixture
 def tables(tmp_path: Path) -> dict[str, Path]:
-    """The log in a folder with Parquet files of several row groups and a CSV; the others beside it."""
-    study = demo_study("labels")
-    log, folder = study.log.arrow, tmp_path / "log"
-    folder.mkdir()
-    third = len(log) // 3
-    pq.write_table(log.slice(0, third), folder / "a.parquet", row_group_size=20)
-    pa_csv.write_csv(log.slice(third, third), folder / "b.csv")
-    pq.write_table(log.slice(2 * third), folder / "c.parquet", row_group_size=30)
-    for name in ("experiment", "replay"):
-        pq.write_table(getattr(study, name).arrow, tmp_path / f"{name}.parquet")
-    return {"log": folder, "experiment": tmp_path / "experiment.parquet", "replay": tmp_path / "replay.parquet"}
+    return write_study(tmp_path)
 
 
 @pytest.fixture

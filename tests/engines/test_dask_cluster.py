@@ -21,6 +21,7 @@ from deconfound.errors import UsageError
 from tests.support import engine_tasks
 from tests.support.engine_tasks import payloads, task
 from tests.support.engine_workers import ROOT, dask_cluster, running, wait_for_line, worker_environment, write_parts
+from tests.support.streams import write_study
 from tests.support.two_nodes import Node, two_nodes
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -29,16 +30,16 @@ DASK = (sys.executable, "-m", "dask")
 PAUSE = "0.3"  # seconds per payload, so that a worker can be killed in mid-run
 
 
-def sums(engine: str, scheduler: str, folder: Path, pause: str = "0", on: Node | None = None) -> dict[str, list[str]]:
-    with client(engine, scheduler, folder, pause, on) as process:
+def run(work: str, engine: str, scheduler: str, folder: Path, on: Node | None = None) -> dict[str, list[str]]:
+    with client(work, engine, scheduler, folder, "0", on) as process:
         return finish(process)
 
 
 @contextmanager
 def client(
-    engine: str, scheduler: str, folder: Path, pause: str, on: Node | None = None
+    work: str, engine: str, scheduler: str, folder: Path, pause: str, on: Node | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "tests.support.engine_client", engine, scheduler, str(folder), pause]
+    words = [sys.executable, "-m", "tests.support.engine_client", work, engine, scheduler, str(folder), pause]
     command = on.command(words) if on else words
     with subprocess.Popen(
         command, env=worker_environment(), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -50,7 +51,7 @@ def client(
 
 
 def finish(process: subprocess.Popen[str]) -> dict[str, list[str]]:
-    output, errors = process.communicate(timeout=120)
+    output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     found: dict[str, list[str]] = json.loads(output)
     return found
@@ -75,26 +76,30 @@ def cluster_on(nodes: Sequence[Node], folder: Path) -> Iterator[tuple[str, list[
 
 
 @pytest.mark.slow
-def test_one_process_two_processes_and_two_nodes_give_the_same_numbers(tmp_path):
+@pytest.mark.parametrize("work", ["sum_files", "evaluate_log"])
+def test_one_process_two_processes_and_two_nodes_give_the_same_numbers(tmp_path, work):
+    """The target is 1e-10; they are the same to the last bit."""
     write_parts(tmp_path)
-    expected = sums("local", "", tmp_path)
-    assert sums("processes", "", tmp_path) == expected
+    write_study(tmp_path)
+    expected = run(work, "local", "", tmp_path)
+    assert run(work, "processes", "", tmp_path) == expected
     with two_nodes() as nodes, cluster_on(nodes, tmp_path) as (address, workers):
         assert address == f"tcp://{nodes[0].address}:8786"
-        assert sums("dask", address, tmp_path, on=nodes[0]) == expected
-        with client("dask", address, tmp_path, PAUSE, nodes[0]) as process:
-            wait_until_working(workers[1], tmp_path / "node-1" / "worker.log")
+        assert run(work, "dask", address, tmp_path, nodes[0]) == expected
+        with client(work, "dask", address, tmp_path, PAUSE, nodes[0]) as process:
+            wait_until_working(workers[1], tmp_path / "node-1" / "worker.log", process)
             workers[1].send_signal(signal.SIGKILL)
             assert finish(process) == expected
         assert "Remove worker" in (tmp_path / "scheduler.log").read_text()
 
 
-def wait_until_working(worker: subprocess.Popen[bytes], log: Path) -> None:
-    """A worker is in mid-run soon after its processor time grows: it reads files and sleeps between."""
+def wait_until_working(worker: subprocess.Popen[bytes], log: Path, client: subprocess.Popen[str]) -> None:
+    """A worker is in mid-run soon after its processor time grows."""
     before = processor_time(worker.pid)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while processor_time(worker.pid) < before + 0.2:
         assert time.monotonic() < deadline, log.read_text()
+        assert client.poll() is None, "the client was finished first"
         time.sleep(0.01)
 
 

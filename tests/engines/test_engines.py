@@ -33,6 +33,7 @@ from deconfound.threads import parallel_map
 from tests.support import engine_tasks
 from tests.support.engine_tasks import payloads, task
 from tests.support.engine_workers import dask_cluster, process_ends, write_parts
+from tests.support.small_disk import mounted_disk
 
 ROOT = Path(__file__).parents[2]
 LOCAL = {
@@ -62,6 +63,12 @@ def ray_engine() -> Iterator[Engine]:
     pytest.importorskip("ray", reason="Ray is not installed")
     with open_engine(EngineOptions("ray", workers=2)) as started:
         yield started
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted_disk(tmp_path / "disk") as place:
+        yield place
 
 
 @pytest.fixture

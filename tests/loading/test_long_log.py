@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,7 +10,6 @@ from deconfound.errors import DataError
 from deconfound.loading import load
 from deconfound.loading.long_log import LongLog
 from tests.loading.test_messy_exports import AS_BEFORE, REFUSED
-from tests.support.studies import Good, good_with, tables, write_study
 
 NOT_IN_LINES = ("one list of objects", "a compressed list of objects")  # read as a whole at any size
 

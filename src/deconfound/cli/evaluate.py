@@ -38,6 +38,7 @@ from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.segment_options import add_segment_options, parse_segments
 from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
+from deconfound.engines import require_cluster
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote, shell_argument
@@ -108,6 +109,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Save the result on request, then print it: a failure of printing must not prevent the saving."""
     paths = _output_paths(arguments)
+    require_cluster(parse_engine(arguments))
     results = _evaluate_outcomes(arguments)
     try:
         for path in paths:
@@ -218,6 +220,9 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         require_feasible_size(len(study.experiment), family_by_name(family)(), study.experiment.source)
     try:
         prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
+        if prepared.arrays.long_log is None and not options.engine.uses_this_thread:
+            progress.clear()
+            write_message(f"The log fits into memory: --engine {options.engine.engine} was not needed.\n")
         results = (prepared.evaluate(family) for family in families)
         return tuple(replace(result, command=arguments.typed_command) for result in results)
     finally:

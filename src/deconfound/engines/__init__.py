@@ -7,7 +7,7 @@ payloads, so that no number depends on the engine or on the number of its worker
 from __future__ import annotations
 
 from deconfound.engines.engine import Engine, LostClusterError, LostWorkerError, Payload, Task, TaskError
-from deconfound.engines.engine_options import EngineName, EngineOptions, open_engine
+from deconfound.engines.engine_options import EngineName, EngineOptions, open_engine, require_cluster
 from deconfound.engines.map_merge import map_as_completed, map_in_order, map_merge
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "map_in_order",
     "map_merge",
     "open_engine",
+    "require_cluster",
 ]

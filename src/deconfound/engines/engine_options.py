@@ -46,6 +46,13 @@ class EngineOptions:
         return self.engine == "local" and self.workers in (None, 1)
 
 
+def require_cluster(options: EngineOptions) -> None:
+    """Connect to the cluster at an address and disconnect: a wrong one is refused before any work."""
+    if options.scheduler is not None:
+        with open_engine(options):
+            pass
+
+
 def open_engine(options: EngineOptions) -> Engine:
     """The engine that was asked for; it starts when its ``with`` block is entered."""
     if options.engine == "dask" and options.scheduler is not None:

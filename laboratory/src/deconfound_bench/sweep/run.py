@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from deconfound.engines import EngineOptions
+from deconfound.engines import EngineOptions, require_cluster
 from deconfound.threads import one_blas_thread
 from deconfound_bench.results import Cell, Score, write_results
 from deconfound_bench.sweep.folder import SweepFolder, locked_folder
@@ -31,6 +31,7 @@ def run_sweep(
     from the times, the results do not depend on the engine, on the number of its workers or on interruptions. A single
     worker of this computer is this process.
     """
+    require_cluster(engine)
     request = make_request(cells, seeds, families, family_filter)
     with locked_folder(directory, benchmark, progress.message) as folder:
         tasks = split_into_tasks(benchmark, request, folder.scores)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte in memory; skipped where mounting is not permitted."""
-    place = tmp_path / "disk"
+@contextmanager
+def mounted_disk(place: Path) -> Iterator[Path]:
+    """A file system of one megabyte in memory; the test is skipped where mounting is not permitted."""
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
     try:
