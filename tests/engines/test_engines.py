@@ -254,6 +254,15 @@ def test_a_worker_killed_in_mid_run_changes_no_number(engine, tmp_path):
         np.testing.assert_array_equal(found[array], expected[array])
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "127.0.0.1:99999"])
+def test_an_address_without_a_ray_cluster_is_refused_within_seconds(address):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    begin = time.monotonic()
+    with pytest.raises(UsageError, match="no Ray cluster answers there"):
+        open_engine(EngineOptions("ray", address)).__enter__()
+    assert time.monotonic() - begin < 20
+
+
 # --- processes and threads ---
 
 

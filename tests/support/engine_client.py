@@ -1,4 +1,4 @@
-"""Work for an engine in a process of its own: ``python -m tests.support.engine_client WORK ENGINE SCHEDULER FOLDER PAUSE``.
+"""Run some work on an engine: ``python -m tests.support.engine_client WORK ENGINE SCHEDULER FOLDER PAUSE``.
 
 The numbers are printed in hexadecimal, so that two runs can be compared to the last bit.
 """

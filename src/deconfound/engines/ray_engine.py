@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, final
@@ -13,6 +14,7 @@ from deconfound.errors import UsageError
 from deconfound.formatting import quote
 
 IN_FLIGHT_PER_CPU = 2
+CONNECT_SECONDS = 10
 
 
 @final
@@ -54,6 +56,8 @@ class RayEngine:
             import ray
         except ImportError:
             raise UsageError('--engine ray needs Ray. Install it with: pip install "deconfound[ray]"') from None
+        if self._address is not None:
+            _require_answer(self._address)
         try:
             ray.init(self._address or "local", num_cpus=self._workers, log_to_driver=False, include_dashboard=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -70,3 +74,17 @@ class RayEngine:
 
         self._shared = {}
         ray.shutdown()
+
+
+def _require_answer(address: str) -> None:
+    """Refuse an address at which nothing answers, where Ray would try for minutes; "auto" is left to Ray."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"--scheduler {quote(address)}: no Ray cluster answers there ({error}). Give the address that `ray start "
+            "--head` prints, such as 10.0.0.5:6379."
+        ) from error
