@@ -8,7 +8,7 @@ import pytest
 from deconfound.data import Study
 from deconfound.errors import DataError
 from deconfound.loading import load
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from tests.loading.test_messy_exports import AS_BEFORE, REFUSED
 
 NOT_IN_LINES = ("one list of objects", "a compressed list of objects")  # read as a whole at any size
@@ -66,3 +66,11 @@ def test_what_cannot_be_read_cannot_be_read_in_batches(tmp_path, name, rows):
     with pytest.raises(DataError) as caught:
         load(**export.save(tmp_path), long_log=in_batches(rows))
     assert fragments[0] in str(caught.value)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("name", [name for name in AS_BEFORE if name not in NOT_IN_LINES])
+def test_the_first_rows_decide_for_all(tmp_path, name, rows):
+    """With three first rows, later ones are read as they would be in one piece, or refused with their numbers."""
+    arguments = AS_BEFORE[name].save(tmp_path)
+    assert_same(load(**arguments, long_log=in_batches(rows, head_rows=3)), load(**arguments))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from deconfound.cli.progress_line import TRACE_DELAY, ProgressLine
 from deconfound.cli.terminal import write_message
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_line, readable_path
@@ -174,7 +175,8 @@ def load_study(arguments: argparse.Namespace, *, segments: Sequence[str] = ()) -
     """Read the tables that the arguments name, with columns of segments."""
     from deconfound.loading import load
 
-    return load(
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    study = load(
         log=arguments.log,
         experiment=arguments.experiment,
         replay=arguments.replay,
@@ -190,7 +192,10 @@ def load_study(arguments: argparse.Namespace, *, segments: Sequence[str] = ()) -
         assignment=arguments.assignment,
         incomplete="drop" if arguments.drop_incomplete else "error",
         segments=segments,
+        progress=progress,
     )
+    progress.clear()
+    return study
 
 
 def parse_column_map(pairs: Sequence[str]) -> dict[str, str]:

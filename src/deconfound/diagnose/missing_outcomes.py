@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from deconfound.data import Experiment, Log, Study
 from deconfound.data.encode import encode
+from deconfound.data.log_counts import LogCounts, count_models
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.assignment import read_assignment
 from deconfound.diagnose.assignment_tests import predict_assignment
@@ -149,13 +150,21 @@ def _associations(columns: FloatArray, rows: RandomizedRows, rng: np.random.Gene
 
 def _check_log_rates(study: Study, unrated: Log, seed: int) -> PendingFinding:
     """Whether models are rated at different rates in the log, by sums over whole users or contexts."""
+    rng = np.random.default_rng(seed)
+    counts = LogCounts(count_models(study.log.arrow), count_models(unrated.arrow))
+    log = study.log
+    if study.log_stream is not None and study.log_stream.counts is not None:
+        counts = study.log_stream.counts
+        log, unrated = _equally_sampled(log, unrated, counts, rng)
     columns = [name for name in ("context_id", "cluster", "model") if name in unrated.arrow.column_names]
-    table = pa.concat_tables([study.log.arrow.select(columns), unrated.arrow.select(columns)])
-    rated = np.arange(table.num_rows) < len(study.log)
-    names, model = encode(table["model"], None)
-    rows, count = np.bincount(model, minlength=len(names)), np.bincount(model[rated], minlength=len(names))
-    details = LogRates(tuple(names), tuple(rows.tolist()), tuple(count.tolist()))
-    rng, cluster = np.random.default_rng(seed), cluster_of_row(table)
+    table = pa.concat_tables([log.arrow.select(columns), unrated.arrow.select(columns)])
+    rated = np.arange(table.num_rows) < len(log)
+    names = tuple(sorted({*counts.rated, *counts.unrated}))
+    count = tuple(counts.rated.get(name, 0) for name in names)
+    rows = tuple(counts.rated.get(name, 0) + counts.unrated.get(name, 0) for name in names)
+    details = LogRates(names, rows, count)
+    _, model = encode(table["model"], names)
+    cluster = cluster_of_row(table)
     sample = sample_clusters(cluster, MAX_LOG_ROWS, rng)
     code, indicator = np.unique(cluster[sample], return_inverse=True)[1], np.eye(len(names))[model[sample]]
     one_stratum = np.zeros(len(sample), dtype=np.int64)
@@ -163,6 +172,17 @@ def _check_log_rates(study: Study, unrated: Log, seed: int) -> PendingFinding:
     largest = np.abs(ratios).max(axis=1)
     p = float((largest >= largest[0] - TIE_RTOL).mean())
     return PendingFinding(LOG_RATES, "", details, float(largest[0]), p, worst="warn")
+
+
+def _equally_sampled(log: Log, unrated: Log, counts: LogCounts, rng: np.random.Generator) -> tuple[Log, Log]:
+    """The samples of a long log with the same share of its rated and of its unrated rows."""
+    totals = (counts.rows, sum(counts.unrated.values()))
+    share = min(len(table) / max(total, 1) for table, total in zip((log, unrated), totals, strict=True))
+    first, second = (
+        table.filter(rng.permutation(len(table)) < max(1, round(share * total)))
+        for table, total in zip((log, unrated), totals, strict=True)
+    )
+    return first, second
 
 
 def _count_missing(experiment: Experiment, study: Study, missing: NDArray[np.bool_]) -> MissingByModel:

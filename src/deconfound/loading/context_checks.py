@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from deconfound.data import Log, Mask, RowNumbers, text_ids
 from deconfound.errors import Problem
 from deconfound.formatting import quote
-from deconfound.loading.canonical import CanonicalTable
+from deconfound.loading.canonical import CanonicalTable, ContextKeys
 
 ID_FIX = "Give each text its own context_id, or leave the column out: contexts are then identified by their text."
 
@@ -37,6 +37,8 @@ class ContextChecks:
 
     def __post_init__(self) -> None:
         replay = self.others[-1]
+        if not self.log_has_ids:  # no id of the log changes those of the replay
+            replay = ContextKeys.of(self.others, need_ids=True).align([replay], [])[0]
         has_ids = replay.has("context_id")
         self._replayed_ids = _unique([replay.arrow["context_id"]] if has_ids else [])
         by_text = not has_ids and replay.has("context")

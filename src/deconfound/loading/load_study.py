@@ -13,14 +13,14 @@ from deconfound.findings import Finding
 from deconfound.loading.canonical import CanonicalTable, align_contexts
 from deconfound.loading.declared_assignment import DeclaredAssignment, ManifestLike
 from deconfound.loading.draws import number_draws
-from deconfound.loading.long_log import LongLog
-from deconfound.loading.long_study import stream_log
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.read_tables import read_canonical_tables
 from deconfound.loading.reading_rules import ReadingRules, check_unit
 from deconfound.loading.same_table import same_table_problems, share_a_file
 from deconfound.loading.segment_columns import segment_mapping, without_segments
 from deconfound.loading.segment_table import join_replay_segments
 from deconfound.loading.sources import TableLike
+from deconfound.loading.streamed_study import stream_log
 from deconfound.progress import Progress, no_progress
 
 DEFAULT_LONG_LOG = LongLog()

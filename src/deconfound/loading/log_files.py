@@ -17,7 +17,7 @@ from deconfound.escaping import escape_line, readable_path
 from deconfound.loading.file_columns import name_findings, with_common_names
 from deconfound.loading.files import resolve_file
 from deconfound.loading.joined_files import join_files
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.memory_rows import MemoryRows, memory_parts
 from deconfound.loading.parquet_rows import ParquetRows, parquet_parts
 from deconfound.loading.partitions import with_partitions
@@ -56,7 +56,8 @@ class LogFile:
             starts = range(0, raw.arrow.num_rows, batch_rows)
             for start in starts:
                 after = replace(self, rows=rest) if rest.can_be_cut and start == starts[-1] else None
-                yield self._prepare(slice_raw(raw, start, batch_rows)), after
+                rows = slice_raw(raw, start, batch_rows)
+                yield self._prepare(replace(rows, findings=() if start else raw.findings)), after
 
     def _prepare(self, raw: RawTable) -> RawTable:
         raw = with_partitions(raw, self.below)

@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from deconfound.data.log_counts import LogCounts, count_models
 from deconfound.errors import MAX_PRINTED_PROBLEMS, DataError, Problem
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Notice
 from deconfound.formatting import join_names, quote
 from deconfound.loading.canonical import empty_outputs
 from deconfound.loading.context_checks import ContextChecks
 from deconfound.loading.convert import is_string_type
 from deconfound.loading.log_files import LogFile, until
 from deconfound.loading.log_parts import LogReader
-from deconfound.loading.log_plan import MAX_WORDS, ReadBatch, new_outcomes
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_plan import LEFT_OUT, MAX_WORDS, ReadBatch, new_outcomes
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.read_tables import IN_EVERY_FILE
 from deconfound.loading.row_sample import RowSample
@@ -28,6 +28,7 @@ from deconfound.loading.text_rows import TextRows
 from deconfound.progress import StreamMeter
 
 ROW_FINDINGS = ("blank rows", "merged rows")
+COMMAS = "decimal commas"
 ONE_SIGN = "Write all numbers of the file with a decimal point."
 
 
@@ -108,6 +109,7 @@ class LogScan:
         self.left = [one + other for one, other in zip(self.left, batch.left, strict=True)]
         self._note_outcomes(batch)
         self._note_signs(batch)
+        self._note_left_out(batch)
         self.models += count_models(batch.table.arrow)
         self.empty += count_models(empty_outputs(log.arrow))
         self.problems += self.checks.add(log)
@@ -146,20 +148,28 @@ class LogScan:
 
     def _note_signs(self, batch: ReadBatch) -> None:
         """Refuse a file that has decimal points in some batches and decimal commas in others."""
-        commas = [f.details.message for f in batch.table.findings if f.check == "decimal commas"]  # type: ignore[attr-defined]
+        commas = {_message(found): found for found in batch.table.findings if found.check == COMMAS}
+        numbers = batch.raw.row_numbers
+        file = batch.raw.source if numbers.file is None else numbers.files[numbers.file[0]]
         for name, column in batch.mapping.columns.items():
             values = batch.raw.arrow[column]
-            if name != "outcome" and not name.startswith(("label_", "feature_")):
+            is_number = name == "outcome" or name.startswith(("label_", "feature_"))
+            if not is_number or not is_string_type(values.type):
                 continue
-            if not is_string_type(values.type):
-                continue
-            numbers = batch.raw.row_numbers
-            file = batch.raw.source if numbers.file is None else numbers.files[numbers.file[0]]
-            sign = "," if any(f": {column} has decimal commas" in message for message in commas) else ""
-            sign = sign or ("." if pc.any(pc.match_substring(values, ".")).as_py() else "")
+            found = [each for text, each in commas.items() if text.startswith(f"{file}: {column} has")]
+            sign = "," if found else ("." if pc.any(pc.match_substring(values, ".")).as_py() else "")
+            if found and (file, column) not in self.signs:
+                self.findings.setdefault(COMMAS, []).extend(found)
             if sign and self.signs.setdefault((file, column), sign) != sign:
                 what = f"{column} has decimal commas in some rows of the file, and decimal points in others"
                 raise DataError([Problem(numbers.locate(batch.raw.source, 0), what, ONE_SIGN)])
+
+    def _note_left_out(self, batch: ReadBatch) -> None:
+        """Columns that only later rows have, and not all of them."""
+        known = {_message(each) for each in self.findings.get(LEFT_OUT, [])}
+        new = [each for each in batch.table.findings if each.check == LEFT_OUT and _message(each) not in known]
+        if new and frozenset(batch.mapping.columns) - set(self.reader.plan.columns):
+            self.findings.setdefault(LEFT_OUT, []).extend(new)
 
     def _missing_keys(self, files: Iterable[LogFile], keys: dict[str, set[str]]) -> list[Problem]:
         """Files of JSON lines that lack a column altogether, which every file must have."""
@@ -173,3 +183,7 @@ class LogScan:
                 fix = "Name only the files of this table, add the column, or rename the one that is meant."
                 problems.append(Problem(join_names(list(dict.fromkeys(lacking))), what, fix))
         return problems
+
+
+def _message(finding: Finding) -> str:
+    return finding.details.message if isinstance(finding.details, Notice) else ""

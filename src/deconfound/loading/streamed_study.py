@@ -22,9 +22,9 @@ from deconfound.loading.canonical import (
 from deconfound.loading.context_checks import ContextChecks
 from deconfound.loading.log_files import LogFiles, open_log, slice_raw
 from deconfound.loading.log_parts import LogFilePart, LogReader, only_columns
-from deconfound.loading.log_plan import WORDS, LeftOutError, LogPlan, more_rows_note
-from deconfound.loading.log_scan import ROW_FINDINGS, LogScan
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_plan import LEFT_OUT, WORDS, LeftOutError, LogPlan, more_rows_note
+from deconfound.loading.log_scan import COMMAS, ROW_FINDINGS, LogScan
+from deconfound.loading.log_size import LongLog
 from deconfound.loading.missing_codes import missing_code_finding
 from deconfound.loading.model_names import absent_models, renamed_findings
 from deconfound.loading.nested_columns import with_nested_columns
@@ -39,7 +39,7 @@ from deconfound.progress import Progress, StreamMeter
 
 STAGE = "reading the log"
 LOG = "log"
-RECOUNTED = ("rows left out", "empty outputs", "missing codes", "models", "contexts", WORDS, *ROW_FINDINGS)
+RECOUNTED = ("rows left out", "empty outputs", "missing codes", "models", "contexts", COMMAS, WORDS, *ROW_FINDINGS)
 """Findings that count rows: those of the first rows are replaced by those of all."""
 
 
@@ -194,6 +194,7 @@ def log_findings(scan: LogScan, read: ReadTables) -> list[Finding]:
     plan = scan.reader.plan
     findings = [each for each in first.findings if each.check not in RECOUNTED or _is_about_option(each)]
     findings += [each for check in ROW_FINDINGS for each in _once(scan.findings.get(check, []))]
+    findings += [*scan.findings.get(COMMAS, []), *_once(scan.findings.get(LEFT_OUT, []))]
     before = [scan.total, *scan.left]
     for condition, total, rows in zip(plan.more.rules.filters, before, scan.left, strict=False):
         if any(condition.text in each.details.message for each in first.findings if each.check == "rows left out"):  # type: ignore[attr-defined]

@@ -1,0 +1,304 @@
+"""Faults in the middle of a long log end in an error with the file and its rows, never in other numbers."""
+
+from __future__ import annotations
+
+import gzip
+import multiprocessing
+import os
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from deconfound.errors import DataError
+from deconfound.loading import load
+from tests.loading.test_long_log import assert_same, in_batches, messages
+from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, tables
+
+WRITERS = {"csv": as_csv, "jsonl": as_jsonl, "parquet": as_parquet}
+
+
+def long_rows(count: int = 60) -> list[dict]:
+    rows = Good().log
+    return [rows[number % len(rows)] | {"outcome": number % 2, "user_id": f"u{number}"} for number in range(count)]
+
+
+def save(folder, rows: list[dict], ending: str = "csv", files: int = 1) -> dict:
+    """The log in files of a folder, experiment and replay in memory."""
+    others = tables(Good())
+    (folder / "log").mkdir(exist_ok=True)
+    size = -(-len(rows) // files)
+    for at in range(files):
+        data = WRITERS[ending](rows[at * size : (at + 1) * size])
+        (folder / "log" / f"part-{at}.{ending}").write_bytes(data)
+    return {"log": folder / "log", "experiment": others["experiment"], "replay": others["replay"]}
+
+
+def refused(arguments: dict, rows: int = 5, head_rows: int = 10) -> str:
+    with pytest.raises(DataError) as caught:
+        load(**arguments, long_log=in_batches(rows, head_rows=head_rows))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("files", [1, 3])
+def test_files_in_batches_are_the_same_study(tmp_path, ending, files):
+    arguments = save(tmp_path, long_rows(), ending, files)
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+    assert messages(study) == messages(whole)
+
+
+def test_a_truncated_parquet_file_in_a_folder_is_named(tmp_path):
+    arguments = save(tmp_path, long_rows(), "parquet", files=3)
+    path = tmp_path / "log" / "part-1.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    assert "part-1.parquet: the Parquet data is damaged or cut off" in refused(arguments)
+
+
+def test_damaged_pages_of_a_parquet_file_are_named(tmp_path):
+    rows = [row | {"output": os.urandom(40).hex()} for row in long_rows(400)]
+    arguments = save(tmp_path, rows, "parquet", files=2)
+    path = tmp_path / "log" / "part-1.parquet"
+    data = bytearray(path.read_bytes())
+    data[500:3000] = b"\xff" * 2500
+    path.write_bytes(bytes(data))
+    assert "part-1.parquet" in refused(arguments)
+
+
+def test_a_file_with_other_columns_is_named(tmp_path):
+    arguments = save(tmp_path, long_rows(), "csv", files=3)
+    rows = [{name: value for name, value in row.items() if name != "outcome"} for row in long_rows()]
+    (tmp_path / "log" / "part-1.csv").write_bytes(as_csv(rows))
+    assert 'part-1.csv: there is no column "outcome", which part-0.csv has' in refused(arguments)
+
+
+def test_a_file_of_lines_without_a_key_is_named(tmp_path):
+    arguments = save(tmp_path, long_rows(), "jsonl", files=3)
+    rows = [{name: value for name, value in row.items() if name != "outcome"} for row in long_rows()]
+    (tmp_path / "log" / "part-1.jsonl").write_bytes(as_jsonl(rows))
+    assert 'part-1.jsonl: there is no column "outcome", which part-0.jsonl has' in refused(arguments)
+
+
+def test_a_corrupt_gzip_in_a_folder_is_named(tmp_path):
+    arguments = save(tmp_path, long_rows(), "csv")
+    (tmp_path / "log" / "part-0.csv").unlink()
+    whole = gzip.compress(as_csv([row | {"output": os.urandom(400).hex()} for row in long_rows(600)]), mtime=0)
+    (tmp_path / "log" / "a.csv.gz").write_bytes(whole)
+    (tmp_path / "log" / "b.csv.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "log" / "c.csv.gz").write_bytes(whole)
+    assert "b.csv.gz: the gzip data is cut off" in refused(arguments, rows=100)
+
+
+def test_invalid_utf_8_in_the_last_block_is_named_with_its_line(tmp_path):
+    arguments = save(tmp_path, long_rows(), "csv")
+    path = tmp_path / "log" / "part-0.csv"
+    path.write_bytes(path.read_bytes() + b"question 1,ant,caf\xe9,1,u\n")
+    assert "log line 62: byte" in refused(arguments)
+
+
+def test_a_quoted_line_break_is_no_end_of_a_row(tmp_path):
+    rows = [row | {"output": f'two\nlines, "quoted" {number}\n\n'} for number, row in enumerate(long_rows())]
+    arguments = save(tmp_path, rows, "csv")
+    assert_same(load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments))
+
+
+def test_a_quote_inside_an_unquoted_cell_opens_nothing(tmp_path):
+    arguments = save(tmp_path, long_rows(), "csv")
+    path = tmp_path / "log" / "part-0.csv"
+    path.write_bytes(path.read_bytes().replace(b"question 3", b'a 5" pipe'))
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+
+
+def test_one_row_may_be_longer_than_a_batch(tmp_path):
+    rows = long_rows()
+    rows[30]["output"] = "long " * 5_000
+    for ending in ("csv", "jsonl"):
+        folder = tmp_path / ending
+        folder.mkdir()
+        arguments = save(folder, rows, ending)
+        assert_same(load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments))
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_a_file_that_changes_between_two_readings_is_named(tmp_path, ending):
+    study = load(**save(tmp_path, long_rows(), ending), long_log=in_batches(5, head_rows=10))
+    path = tmp_path / "log" / f"part-0.{ending}"
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(DataError, match="log: the file was changed while the log was read"):
+        list(study.log_stream.parts[0].batches())
+    path.unlink()
+    with pytest.raises(DataError, match="log: the file is gone"):
+        list(study.log_stream.parts[-1].batches())
+
+
+def changed(column: str, value: object, start: int = 40) -> list[dict]:
+    rows = long_rows()
+    return [*rows[:start], *(row | {column: value} for row in rows[start:])]
+
+
+@pytest.mark.parametrize(
+    ("rows", "ending", "fragments"),
+    [
+        (changed("outcome", "yes"), "csv", ("log row 41",)),
+        (changed("outcome", "0,5"), "csv", None),
+        (changed("outcome", 1.7), "csv", ("log row 41", "outside 0 to 1")),
+        (changed("outcome", "1"), "jsonl", ("log line 41", "type")),
+        (changed("model", 7), "jsonl", ("log line 41", "type")),
+        (changed("output", None), "jsonl", ("log line 41", "output has no value")),
+        (changed("context", ""), "csv", ("log row 41", "context is blank")),
+        (changed("context_id", "new"), "jsonl", ("line 1", "context_id has no value")),
+        (changed("score", 1), "jsonl", None),
+    ],
+)
+def test_rows_that_are_written_differently_are_refused_with_their_numbers(tmp_path, rows, ending, fragments):
+    folder = tmp_path
+    others = save(folder, long_rows(), ending)
+    data = as_csv(rows) if ending == "csv" else as_jsonl(rows)
+    (folder / "log" / f"part-0.{ending}").write_bytes(data)
+    if fragments is None:
+        study, whole = load(**others, long_log=in_batches(5, head_rows=10)), load(**others)
+        assert_same(study, whole)
+        assert messages(study) == messages(whole)
+        return
+    message = refused(others)
+    for fragment in fragments:
+        assert fragment in message
+
+
+def test_decimal_points_after_decimal_commas_are_refused(tmp_path):
+    rows = long_rows()
+    texts = ["0,25"] * 20 + ["1"] * 20 + ["0.5"] * 20
+    rows = [row | {"outcome": text} for row, text in zip(rows, texts, strict=True)]
+    others = save(tmp_path, rows, "csv")
+    (tmp_path / "log" / "part-0.csv").write_bytes(as_csv(rows, ";"))
+    assert "0,25" in refused(others)  # the first rows cannot be read beside decimal points
+
+
+def test_words_and_numbers_far_apart_are_refused(tmp_path):
+    """A batch of numbers after a batch of words means nothing else than both in one batch."""
+    rows = [row | {"outcome": "yes" if number < 30 else 0.4} for number, row in enumerate(long_rows())]
+    message = refused(save(tmp_path, rows, "csv"))
+    assert "number among words" in message or "word among numbers" in message
+
+
+def test_a_user_that_is_missing_far_below_leaves_the_column_out(tmp_path):
+    rows = long_rows()
+    rows[47]["user_id"] = ""
+    arguments = save(tmp_path, rows, "csv")
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert "cluster" not in study.log.arrow.column_names
+    assert_same(study, whole)
+    assert messages(study) == messages(whole)
+
+
+def test_rows_without_an_outcome_are_counted_and_sampled(tmp_path):
+    rows = [row | {"outcome": None if number % 3 else 1} for number, row in enumerate(long_rows())]
+    arguments = save(tmp_path, rows, "jsonl")
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+    assert messages(study) == messages(whole)
+    assert sum(study.log_stream.counts.unrated.values()) == 40
+
+
+def test_at_most_twenty_problems_are_read(tmp_path):
+    rows = [row | {"outcome": 5 + number} for number, row in enumerate(long_rows(4000))]
+    message = refused(save(tmp_path, [*long_rows(), *rows], "csv"), rows=10)
+    assert len(message.splitlines()) <= 21
+
+
+def test_conditions_choose_rows_that_begin_far_below(tmp_path):
+    rows = [row | {"env": "prod" if number >= 45 else "test"} for number, row in enumerate(long_rows())]
+    arguments = save(tmp_path, rows, "csv") | {"where": ["log.env=prod"]}
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+    assert messages(study) == messages(whole)
+
+
+def test_a_condition_that_no_row_fulfills_is_refused(tmp_path):
+    rows = [row | {"env": "test"} for row in long_rows()]
+    assert "no row fulfills --where env=prod" in refused(save(tmp_path, rows) | {"where": ["env=prod"]})
+
+
+def test_words_and_models_that_no_row_has_are_refused(tmp_path):
+    arguments = save(tmp_path, long_rows())
+    assert "no outcome is meh" in refused(arguments | {"outcome_values": {"meh": 0.5, "1": 1, "0": 0}})
+    assert 'there is no model "dog" to rename' in refused(arguments | {"rename_models": {"dog": "ant"}})
+
+
+def test_ids_with_two_texts_are_refused(tmp_path):
+    good = Good()
+    for row in good.all_rows():
+        row["context_id"] = row["context"].split()[-1]
+    rows = [good.log[number % 12] | {"outcome": 1} for number in range(60)]
+    rows[50] = rows[50] | {"context": "another question"}
+    arguments = save(tmp_path, rows) | {role: tables(good)[role] for role in ("experiment", "replay")}
+    assert "has a different text in" in refused(arguments)
+
+
+@pytest.mark.parametrize("lacking", ["log", "experiment", "replay"])
+@pytest.mark.parametrize("column", ["context", "context_id"])
+def test_contexts_are_aligned_between_tables(tmp_path, lacking, column):
+    good = Good()
+    for row in good.all_rows():
+        row["context_id"] = f"id {row['context'].split()[-1]}"
+    for row in getattr(good, lacking):
+        del row[column]
+    rows = [good.log[number % 12] | {"outcome": number % 2, "user_id": f"u{number}"} for number in range(60)]
+    arguments = save(tmp_path, rows) | {role: tables(good)[role] for role in ("experiment", "replay")}
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+
+
+def test_tables_in_memory_are_cut_into_slices():
+    rows = long_rows()
+    others = tables(Good())
+    arrow = pa.Table.from_pylist(rows)
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for log in (arrow, pandas.DataFrame(rows), polars.DataFrame(rows)):
+        arguments = {"log": log, "experiment": others["experiment"], "replay": others["replay"]}
+        assert_same(load(**arguments, long_log=in_batches(7, head_rows=10)), load(**arguments))
+
+
+def test_a_short_log_is_read_as_a_whole(tmp_path):
+    assert load(**save(tmp_path, long_rows())).log_stream is None
+
+
+def test_a_log_in_the_experiments_file_shares_no_row_with_it(tmp_path):
+    rows = [row | {"arm": "exp" if number % 4 == 0 else "log"} for number, row in enumerate(long_rows())]
+    arguments = save(tmp_path, rows)
+    arguments["experiment"] = arguments["log"]
+    apart = arguments | {"where": ["log.arm=log", "experiment.arm=exp"]}
+    assert_same(load(**apart, long_log=in_batches(5, head_rows=10)), load(**apart))
+    both = arguments | {"where": ["log.arm=log,exp", "experiment.arm=exp"]}
+    assert "in the log and in the experiment" in refused(both)
+
+
+def test_parts_begin_and_end_between_rows(tmp_path):
+    study = load(**save(tmp_path, long_rows(600), "csv"), long_log=in_batches(50, head_rows=10))
+    parts = study.log_stream.parts
+    assert len(parts) > 10
+    numbers = [n for part in parts for log in part.batches() for n in log.row_numbers.numbers.tolist()]
+    assert numbers == list(range(1, 601))
+
+
+def test_row_groups_are_parts(tmp_path):
+    arguments = save(tmp_path, long_rows())
+    (tmp_path / "log" / "part-0.csv").unlink()
+    pq.write_table(pa.Table.from_pylist(long_rows(600)), tmp_path / "log" / "a.parquet", row_group_size=50)
+    study = load(**arguments, long_log=in_batches(50, head_rows=10))
+    assert len(study.log_stream.parts) > 5
+    numbers = [n for part in study.log_stream.parts for log in part.batches() for n in log.row_numbers.numbers.tolist()]
+    assert numbers == list(range(1, 601))
+
+
+def rows_in(part) -> int:
+    return sum(len(log) for log in part.batches())
+
+
+def test_a_part_can_be_read_in_another_process(tmp_path):
+    """A part is plain data: no open file, nothing that a new process does not have."""
+    study = load(**save(tmp_path, long_rows(), "csv", files=2), long_log=in_batches(5, head_rows=10))
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert sum(pool.map(rows_in, study.log_stream.parts)) == study.log_stream.rows == 60
