@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from deconfound.data.log_stream import SAMPLE_ROWS
 from deconfound.errors import DataError
-from deconfound.loading.files import CHUNK_BYTES, File, resolve_file
+from deconfound.loading.files import File, resolve_file
 from deconfound.loading.parquet_footer import column_chunks, row_counts
 from deconfound.loading.table_files import TableFile, find_table, is_path
 
 PROBE_BYTES = 1 << 20  # of a file, by which its rows are estimated
+PIECE_BYTES = 1 << 12  # decompressed at once: the last piece is lost where the file is cut off
 Source = object  # whatever ``load`` takes as a table
 
 
@@ -34,13 +35,14 @@ class LongLog:
     sample_rows: int = SAMPLE_ROWS
 
     def applies_to(self, source: Source) -> bool:
-        """Whether a log is so long; files that cannot be read are left to the usual path, which reports them."""
+        """Whether a log is so long; files that cannot be read do not count, and are reported when they are."""
         if not is_path(source):
             return _rows_in_memory(source) > self.min_rows
         try:
-            sizes = [_size(file) for file in find_table(source).tables]  # type: ignore[arg-type]
-        except (DataError, OSError, ValueError, pa.ArrowException):
+            tables = find_table(source).tables  # type: ignore[arg-type]
+        except (DataError, OSError):
             return False
+        sizes = [_size(file) for file in tables]
         if any(size is None for size in sizes):
             return False
         rows, size = (sum(one[at] for one in sizes if one is not None) for at in (0, 1))
@@ -54,10 +56,13 @@ def _rows_in_memory(source: Source) -> int:
 
 def _size(table_file: TableFile) -> tuple[float, float] | None:
     """Rows and decoded bytes of a file, for texts estimated; None for a list of JSON objects, which has no lines."""
-    file = resolve_file(table_file.path, table_file.path.name)
-    if file.format == "parquet":
-        return _parquet_size(file.path)
-    content, ratio = _beginning(file)
+    try:
+        file = resolve_file(table_file.path, table_file.path.name)
+        if file.format == "parquet":
+            return _parquet_size(file.path)
+        content, ratio = _beginning(file)
+    except (DataError, OSError, ValueError):
+        return 0.0, 0.0
     if file.format == "json" and content.lstrip().startswith(b"["):
         return None
     size = file.path.stat().st_size * ratio
@@ -79,7 +84,7 @@ def _beginning(file: File) -> tuple[bytes, float]:
     content = bytearray()
     try:
         with pa.input_stream(pa.BufferReader(stored), compression=file.codec) as stream:
-            while part := stream.read(CHUNK_BYTES):
+            while part := stream.read(PIECE_BYTES):
                 content += part
     except (OSError, pa.ArrowException):
         pass  # it was cut off here
