@@ -21,7 +21,7 @@ from deconfound.evaluation_options import EvaluationOptions
 from deconfound.features import FeatureSpec, spread_pass
 from deconfound.features.spread_pass import group_parts, run_pass
 from deconfound.features.summed_study import plan_pass
-from deconfound.loading.long_log import LongLog
+from deconfound.loading.log_size import LongLog
 from deconfound.progress import no_progress
 from tests.support.streams import write_study
 

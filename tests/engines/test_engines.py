@@ -316,6 +316,21 @@ def test_workers_end_with_their_parent(tmp_path, ending):
         assert time.monotonic() - begin < 5
 
 
+def test_threads_begin_nothing_after_an_error(tmp_path):
+    """The third payload follows the first; the fourth would follow the second, after the error."""
+
+    def failing() -> None:
+        with ThreadEngine(2) as engine:
+            waiting = task(engine_tasks.wait, str(tmp_path).encode())
+            assert next(map_in_order(engine, waiting, payloads(0.1, 1, 1, 1))) == b"0.1"
+            raise UsageError("stop")
+
+    with pytest.raises(UsageError, match="stop"):
+        failing()
+    time.sleep(1.5)
+    assert len((tmp_path / "started").read_text().split()) <= 3
+
+
 def test_threads_of_a_task_are_its_own_only_with_one_worker():
     """With several, the tasks themselves are spread over the threads."""
     caller = threading.current_thread().name

@@ -27,7 +27,7 @@ def evaluate_log(options: EngineOptions, folder: Path, pause: str) -> dict[str, 
     """Values of the study in a folder, whose log is summed in many parts."""
     import deconfound as dc
     from deconfound.features import spread_pass
-    from deconfound.loading.long_log import LongLog
+    from deconfound.loading.log_size import LongLog
 
     spread_pass.GROUP_BYTES = 1
     tables = {name: folder / f"{name}.parquet" for name in ("experiment", "replay")}

@@ -23,7 +23,7 @@ PACKAGE = "deconfound"
 Run = Callable[[bytes], bytes]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def task_header(task: Task) -> str:
     """What a worker needs to find a task and to know that it is the same code: text, for any transport."""
     digest = hashlib.blake2b(task.shared, digest_size=16).hexdigest()

@@ -10,6 +10,7 @@ from typing import Self, final
 from deconfound.engines.engine import Payload, Task
 from deconfound.engines.task_runner import Run, open_task
 from deconfound.engines.worker_answer import as_from_worker
+from deconfound.errors import UsageError
 from deconfound.threads import one_blas_thread
 
 IN_FLIGHT_PER_THREAD = 2
@@ -28,6 +29,7 @@ class ThreadEngine:
         self._opened: dict[Task, Run] = {}
         self._lock = Lock()
         self._stack = ExitStack()
+        self._closed = False
 
     @property
     def in_flight(self) -> int:
@@ -37,6 +39,8 @@ class ThreadEngine:
     def run(self, task: Task, payload: Payload) -> bytes:
         """Apply the task here."""
         with self._turns:
+            if self._closed:
+                raise UsageError("The engine is closed.")
             try:
                 return self._open(task)(payload.content)
             except Exception as error:
@@ -56,5 +60,6 @@ class ThreadEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Threads cannot be ended: after an error they finish what they run."""
+        """Threads cannot be ended: after an error they finish what they run, and begin nothing else."""
+        self._closed = True
         self._stack.close()
