@@ -31,6 +31,7 @@ SECTIONS = {
             "report",
             "act-on-a-failed-check",
             "route",
+            "engines",
             "adding-a-family",
         ),
     ),

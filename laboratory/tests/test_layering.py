@@ -27,7 +27,7 @@ LAYERS = (
 """Each module or sub-package imports only from the rows above its own. A new one must be added here."""
 
 INNER_LAYERS = {
-    "sweep": ("request", "folder", "processes", "progress", "run"),
+    "sweep": ("request", "folder", "worker_task", "run_tasks", "progress", "run"),
     "grid": ("grid", "source_tables", "read"),
     "synthetic": ("constants", "dgp", "article_split", "pool", "draws", "benchmark"),
     "cached": ("router", "environment", "observables", "pool", "draws", "benchmark", "target_r2"),

@@ -12,6 +12,7 @@ _PUBLIC_NAMES = {
     "data": ("Experiment", "Log", "Replay", "Study"),
     "decide.recommendation": ("Recommendation",),
     "diagnose": ("check",),
+    "engines": ("EngineOptions",),
     "errors": ("AssumptionError", "DataError", "DeconfoundError", "EvidenceError", "UsageError"),
     "evaluation": ("PreparedStudy", "evaluate", "prepare"),
     "evaluation_options": ("EvaluationOptions",),
@@ -40,6 +41,7 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.data import Study as Study
     from deconfound.decide.recommendation import Recommendation as Recommendation
     from deconfound.diagnose import check as check
+    from deconfound.engines import EngineOptions as EngineOptions
     from deconfound.errors import AssumptionError as AssumptionError
     from deconfound.errors import DataError as DataError
     from deconfound.errors import DeconfoundError as DeconfoundError

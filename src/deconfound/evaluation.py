@@ -24,7 +24,7 @@ from deconfound.diagnose.exclusion import exclusion_findings
 from deconfound.errors import UsageError, check_seed
 from deconfound.evaluation_options import EvaluationOptions
 from deconfound.evidence import require_feasible_size, require_information, require_rows
-from deconfound.features import FeatureSpec, Featurizer
+from deconfound.features import Featurizer
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import LongLogArrays, StudyArrays
 from deconfound.features.summed_study import long_study_arrays, streamed_if_long
@@ -102,7 +102,7 @@ def prepare(
     study = streamed_if_long(study.in_content_order(), options.features)
     segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
     with one_blas_thread():
-        arrays = _study_arrays(study, options.features, seed, progress)
+        arrays = _study_arrays(study, options, seed, progress)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
@@ -323,10 +323,10 @@ def _resolve_family(family: str | Family) -> Family:
     return family
 
 
-def _study_arrays(study: Study, features: FeatureSpec, seed: int, progress: Progress) -> StudyArrays:
+def _study_arrays(study: Study, options: EvaluationOptions, seed: int, progress: Progress) -> StudyArrays:
     if study.log_stream is None:
-        return StudyArrays.from_study(study, features)
-    return long_study_arrays(study, study.log_stream, features, FOLDS, seed, progress)
+        return StudyArrays.from_study(study, options.features)
+    return long_study_arrays(study, study.log_stream, options.features, FOLDS, seed, progress, options.engine)
 
 
 def _summed_log_finding(study: Study, featurizer: Featurizer) -> Finding:

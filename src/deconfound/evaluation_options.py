@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from deconfound.crossfit import BOOTSTRAP_REFITS
+from deconfound.engines import EngineOptions
 from deconfound.errors import UsageError
 from deconfound.features import FeatureSpec
 from deconfound.loading.sources import TableLike
@@ -14,6 +15,7 @@ from deconfound.value_methods import PAPER, Method
 
 MIN_REFITS = 2  # one refit has no variance
 DEFAULT_FEATURES = FeatureSpec()
+DEFAULT_ENGINE = EngineOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +30,7 @@ class EvaluationOptions:
     experiment's, too: right only if they were drawn from the same population, which no test can show. ``segments`` is a
     file or table of contexts, by ``context_id`` or ``context``, with columns that divide them, all of these or only
     ``segment_columns``: values are reported by them, as by the columns that ``load`` was given as ``segments``.
+    ``engine`` is where a log that is too long for memory is summed.
 
     ``method`` "efficient" lets outcomes of identical outputs count for every model that could have written them: right
     only if models affect outcomes through their outputs alone, which is tested. "paper" is the paper's doubly robust
@@ -44,6 +47,7 @@ class EvaluationOptions:
     extra_contexts: bool = False
     segments: TableLike | None = None
     segment_columns: Sequence[str] | None = None
+    engine: EngineOptions = DEFAULT_ENGINE
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):
@@ -54,6 +58,8 @@ class EvaluationOptions:
             )
         if not isinstance(self.features, FeatureSpec):
             raise UsageError(f"features must be a FeatureSpec, not {self.features!r}.")
+        if not isinstance(self.engine, EngineOptions):
+            raise UsageError(f"engine must be EngineOptions, not {self.engine!r}.")
         if self.refits != int(self.refits) or self.refits < MIN_REFITS:
             raise UsageError(f"refits (--refits) must be a whole number of at least {MIN_REFITS}, not {self.refits}.")
         if self.extra_contexts and self.target is not None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 import deconfound as dc
 from deconfound.data import Log, Study, stream_rows
@@ -43,6 +46,20 @@ def demo_study(kind: str = "text") -> Study:
         log, experiment, replay = (_numeric(table, rng) for table in (log, experiment, replay))
     study = dc.load(log=log, experiment=experiment, replay=replay).in_content_order()
     return study if kind == "columns" else replace(study, log=_without_repeats(study.log))
+
+
+def write_study(folder: Path) -> dict[str, Path]:
+    """The demo as files: a log of two Parquet files of several row groups and a CSV, and the others beside it."""
+    study = demo_study("labels")
+    log, place = study.log.arrow, folder / "log"
+    place.mkdir()
+    third = len(log) // 3
+    pq.write_table(log.slice(0, third), place / "a.parquet", row_group_size=20)
+    pa_csv.write_csv(log.slice(third, third), place / "b.csv")
+    pq.write_table(log.slice(2 * third), place / "c.parquet", row_group_size=30)
+    for name in ("experiment", "replay"):
+        pq.write_table(getattr(study, name).arrow, folder / f"{name}.parquet")
+    return {"log": place, "experiment": folder / "experiment.parquet", "replay": folder / "replay.parquet"}
 
 
 def _numeric(table: pa.Table, rng: np.random.Generator) -> pa.Table:

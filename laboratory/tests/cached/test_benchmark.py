@@ -14,6 +14,7 @@ from deconfound_bench.tasks.coding.utility import REWARDS
 from deconfound_bench.tasks.instructions import instruction_cells
 from deconfound_bench.tasks.summarization import read_judged_grid, summarization_spec
 
+from deconfound.engines import EngineOptions
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 
 CELLS = tuple(
@@ -36,7 +37,9 @@ def finished(grid_folder, tmp_path_factory):
     """The folder and the scores of a run with one worker."""
     folder = tmp_path_factory.mktemp("run")
     benchmark = make_benchmark(grid_folder, folder)
-    return folder, run_sweep(benchmark, CELLS, range(2), PAPER_FAMILY_NAMES, folder, 1, SweepProgress(quiet=True))
+    return folder, run_sweep(
+        benchmark, CELLS, range(2), PAPER_FAMILY_NAMES, folder, EngineOptions(workers=1), SweepProgress(quiet=True)
+    )
 
 
 def test_every_cell_seed_and_family_is_scored(finished):
@@ -72,7 +75,7 @@ def test_single_source_families_ignore_the_other_source(finished):
 
 def test_smaller_and_larger_tasks_give_the_same_bits(grid_folder, finished):
     folder, scores = finished
-    worker = make_benchmark(grid_folder, folder).open(folder)
+    worker = make_benchmark(grid_folder, folder).opener(folder).open()
     by_key = {score.key: replace(score, seconds=0.0) for score in scores}
     for family in PAPER_FAMILY_NAMES:
         (score,) = worker.run(Task("any", 1, ((CELLS[6], family),)))
@@ -86,7 +89,9 @@ def test_smaller_and_larger_tasks_give_the_same_bits(grid_folder, finished):
 def test_two_workers_give_the_same_bits_as_one(grid_folder, finished, tmp_path):
     cells = CELLS[: len(CELLS) // 2]  # two logs, so four tasks
     benchmark = make_benchmark(grid_folder, tmp_path)
-    two = run_sweep(benchmark, cells, range(2), PAPER_FAMILY_NAMES, tmp_path, 2, SweepProgress(quiet=True))
+    two = run_sweep(
+        benchmark, cells, range(2), PAPER_FAMILY_NAMES, tmp_path, EngineOptions(workers=2), SweepProgress(quiet=True)
+    )
     assert scores_digest(two) == scores_digest([score for score in finished[1] if score.cell in cells])
 
 

@@ -10,14 +10,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
 from deconfound_bench.results import Cell, Hyperparameters, Score, scores_digest
-from deconfound_bench.sweep import SweepProgress, Task, run_sweep
+from deconfound_bench.sweep import Opener, SweepProgress, Task, run_sweep
 
+from deconfound.engines import EngineOptions
 from deconfound.errors import DataError, Problem
 
 CELLS = tuple(Cell(c, n, m, "plain") for c, n, m in product((0.0, 0.9), (100, 200), (10, 20)))
@@ -49,11 +50,22 @@ class FakeBenchmark:
         progress("preparing", 0.5)
         (directory / "salt").write_text("salt")
 
-    def open(self, directory: Path) -> FakeWorker:
-        if self.fault == "open":
-            raise DataError([Problem("salt", "is damaged", "Write it again.")])
-        self.history.mkdir(exist_ok=True)
-        return FakeWorker(self, (directory / "salt").read_text(), ProcessLock(self.history / "alive"))
+    def opener(self, directory: Path) -> Opener:
+        return Opener(__name__, open_fake.__name__, self.settings(directory))
+
+    def settings(self, directory: Path) -> str:
+        return json.dumps({**asdict(self), "history": str(self.history), "directory": str(directory)})
+
+
+def open_fake(settings: str) -> FakeWorker:
+    document = json.loads(settings)
+    directory, history = Path(document.pop("directory")), Path(document.pop("history"))
+    faulty_task = tuple(document.pop("faulty_task"))
+    benchmark = FakeBenchmark(history, faulty_task=faulty_task, **document)
+    if benchmark.fault == "open":
+        raise DataError([Problem("salt", "is damaged", "Write it again.")])
+    history.mkdir(exist_ok=True)
+    return FakeWorker(benchmark, (directory / "salt").read_text(), ProcessLock(history / "alive"))
 
 
 class ProcessLock:
@@ -78,6 +90,8 @@ class FakeWorker:
             blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
             threads = os.environ.get("OPENBLAS_NUM_THREADS")
             file.write(f"{task.group} {task.seed} {threads} {blocked} {os.getpid()}\n")
+        with (self.benchmark.history / "keys").open("a") as file:
+            file.writelines(f"{key!r}\n" for key in task.keys)
         if self.benchmark.fault and (task.group, task.seed) == self.benchmark.faulty_task:
             self.fail()
         time.sleep(self.benchmark.task_seconds)
@@ -107,8 +121,10 @@ def run_fake_sweep(
     cells: Sequence[Cell] = CELLS,
     seeds: Sequence[int] = SEEDS,
     families: Sequence[str] = FAMILIES,
+    engine: EngineOptions | None = None,
 ) -> tuple[Score, ...]:
-    return run_sweep(benchmark, cells, seeds, families, folder, workers, SweepProgress(quiet=True))
+    options = engine or EngineOptions(workers=workers)
+    return run_sweep(benchmark, cells, seeds, families, folder, options, SweepProgress(quiet=True))
 
 
 def sweep_process(folder: str, history: str, task_seconds: str, workers: str) -> None:

@@ -22,8 +22,15 @@ from deconfound_bench.artifact_dir import (
     write_manifest,
 )
 from deconfound_bench.results import scores_digest
+from deconfound_bench.sweep import Opener
 
-from laboratory.tests.support.fake_benchmark import FakeBenchmark, FakeWorker, expected_digest, run_fake_sweep
+from laboratory.tests.support.fake_benchmark import (
+    FakeBenchmark,
+    FakeWorker,
+    expected_digest,
+    open_fake,
+    run_fake_sweep,
+)
 from tests.support.kill_driver import files, kill_repeatedly
 
 MAX_DELAY = 0.08  # seconds until a sweep is killed; it takes about as long
@@ -54,9 +61,14 @@ class PoolBenchmark(FakeBenchmark):
             if not is_current(pool, 1, "a"):
                 write_pool(pool, "a")
 
-    def open(self, directory: Path) -> FakeWorker:
-        require_intact(directory.parent / "pool")
-        return FakeBenchmark.open(self, directory)
+    def opener(self, directory: Path) -> Opener:
+        return Opener(__name__, open_with_pool.__name__, self.settings(directory))
+
+
+def open_with_pool(settings: str) -> FakeWorker:
+    """As the fake benchmark, from an intact pool."""
+    require_intact(Path(json.loads(settings)["directory"]).parent / "pool")
+    return open_fake(settings)
 
 
 def kill_pools(place: Path, kills: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deconfound_bench.results import Hyperparameters, read_scores, scores_digest, to_table
-from deconfound_bench.sweep import SweepError, SweepProgress, Task, filter_cells, run_sweep
+from deconfound_bench.sweep import SweepError, SweepProgress, filter_cells, run_sweep
 
 from deconfound.atomic import write_bytes
+from deconfound.engines import EngineOptions
 from deconfound.errors import UsageError
 from laboratory.tests.support.fake_benchmark import (
     CELLS,
     FAMILIES,
     SEEDS,
     TASKS,
-    FakeBenchmark,
     expected_digest,
     finished_tasks,
     run_counts,
@@ -139,25 +139,12 @@ def test_a_second_sweep_runs_nothing_and_writes_the_same_bytes(fake_benchmark, s
 def test_a_larger_request_runs_only_what_is_new(fake_benchmark, sweep_folder):
     run_fake_sweep(fake_benchmark, sweep_folder, cells=CELLS[:3], seeds=[1], families=["first"])
     assert run_counts(fake_benchmark) == {("0.0-100", 1): 1, ("0.0-200", 1): 1}
-    tasks: list[Task] = []
-
-    @dataclass(frozen=True)
-    class Recording(FakeBenchmark):
-        def open(self, directory: Path):
-            worker = FakeBenchmark.open(self, directory)
-
-            class RecordingWorker:
-                def run(self, task):
-                    tasks.append(task)
-                    return worker.run(task)
-
-            return RecordingWorker()
-
-    scores = run_fake_sweep(Recording(fake_benchmark.history), sweep_folder)
+    (fake_benchmark.history / "keys").unlink()
+    scores = run_fake_sweep(fake_benchmark, sweep_folder)
     assert scores_digest(scores) == expected_digest(fake_benchmark)
-    repeated = {(cell, 1, "first") for cell in CELLS[:3]} & {key for task in tasks for key in task.keys}
-    assert repeated == set()
-    assert sum(len(task.pairs) for task in tasks) == len(scores) - 3
+    keys = (fake_benchmark.history / "keys").read_text().splitlines()
+    assert {repr((cell, 1, "first")) for cell in CELLS[:3]} & set(keys) == set()
+    assert len(keys) == len(set(keys)) == len(scores) - 3
 
 
 def test_a_family_can_be_excluded_from_some_cells(fake_benchmark, sweep_folder):
@@ -171,7 +158,7 @@ def test_a_family_can_be_excluded_from_some_cells(fake_benchmark, sweep_folder):
         SEEDS,
         FAMILIES,
         sweep_folder,
-        1,
+        EngineOptions(workers=1),
         SweepProgress(quiet=True),
         family_filter=family_filter,
     )

@@ -24,6 +24,7 @@ from deconfound_bench.synthetic.pool import (
     write_summaries,
 )
 
+from deconfound.engines import EngineOptions
 from deconfound.errors import UsageError
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from laboratory.tests.support.package_modifiers import package_modifiers
@@ -65,7 +66,13 @@ def pool_folder(summaries, tmp_path_factory):
 @pytest.fixture(scope="module")
 def scores(pool_folder):
     return run_sweep(
-        benchmark(pool_folder), CELLS, range(2), PAPER_FAMILY_NAMES, pool_folder / "run", 1, SweepProgress(quiet=True)
+        benchmark(pool_folder),
+        CELLS,
+        range(2),
+        PAPER_FAMILY_NAMES,
+        pool_folder / "run",
+        EngineOptions(workers=1),
+        SweepProgress(quiet=True),
     )
 
 
@@ -83,7 +90,7 @@ def test_the_pool_has_the_inner_products_of_its_texts(pool_folder, summaries):
 
 def test_effect_modifiers_of_a_replication_are_those_of_the_package(pool_folder, summaries):
     """On the rows of log and experiment and on the evaluation rows; the drawn log determines the scale of both."""
-    sampler = benchmark(pool_folder).open(pool_folder).sampler
+    sampler = benchmark(pool_folder).opener(pool_folder).open().sampler
     replication = sampler.replication(0.9, 80, 1)
     log = draw_log(sampler.dgp, sampler.pool.train, 0.9, 80, TINY.longest_log, 1)
     parts = {"train": summaries.train, "evaluation": summaries.evaluation}
@@ -177,7 +184,7 @@ def test_obs_only_ignores_the_experiment_and_exp_only_ignores_the_log(scores):
 
 
 def test_a_smaller_request_gives_the_same_bits(pool_folder, scores):
-    worker = benchmark(pool_folder).open(pool_folder)
+    worker = benchmark(pool_folder).opener(pool_folder).open()
     by_key = {score.key: score for score in scores}
     for family in PAPER_FAMILY_NAMES:
         (score,) = worker.run(Task("any", 1, ((CELLS[5], family),)))
@@ -187,7 +194,13 @@ def test_a_smaller_request_gives_the_same_bits(pool_folder, scores):
 def test_two_workers_give_the_same_bits_as_one(pool_folder, scores, tmp_path):
     cells = CELLS[:4]  # two logs, so two tasks
     two = run_sweep(
-        benchmark(pool_folder), cells, range(1), PAPER_FAMILY_NAMES, tmp_path / "two", 2, SweepProgress(quiet=True)
+        benchmark(pool_folder),
+        cells,
+        range(1),
+        PAPER_FAMILY_NAMES,
+        tmp_path / "two",
+        EngineOptions(workers=2),
+        SweepProgress(quiet=True),
     )
     one = [score for score in scores if score.cell in cells and score.seed == 0]
     assert scores_digest(two) == scores_digest(one)
@@ -197,7 +210,7 @@ def test_two_workers_give_the_same_bits_as_one(pool_folder, scores, tmp_path):
 
 def test_the_targeted_regime_compares_four_underfitted_families(pool_folder):
     setting = replace(TINY, noise=0.05, longest_experiment=400)
-    worker = benchmark(pool_folder, setting).open(pool_folder)
+    worker = benchmark(pool_folder, setting).opener(pool_folder).open()
     cell = Cell(0.99, 300, 400, "underfit")
     families = ("exp-only", "obs-only", "representation-exp", "cvci")
     scores = worker.run(Task("any", 0, tuple((cell, family) for family in families)))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deconfound.cli.engine_arguments import add_engine_options, parse_engine
 from deconfound.cli.evaluation_output import OutcomeResult, print_results
 from deconfound.cli.options import (
     ALL_FAMILIES,
@@ -37,6 +38,7 @@ from deconfound.cli.progress_line import ProgressLine
 from deconfound.cli.segment_options import add_segment_options, parse_segments
 from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
+from deconfound.engines import require_cluster
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.escaping import readable_path
 from deconfound.formatting import quote, shell_argument
@@ -77,6 +79,9 @@ def add_command(commands: Commands) -> None:
     )
     add_cost_options(parser)
     add_segment_options(parser)
+    add_engine_options(
+        parser, workers="threads or processes that sum a log that is too long for memory (processes: one per core)"
+    )
     parser.add_argument(
         "--refits",
         type=int,
@@ -104,6 +109,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Save the result on request, then print it: a failure of printing must not prevent the saving."""
     paths = _output_paths(arguments)
+    require_cluster(parse_engine(arguments))
     results = _evaluate_outcomes(arguments)
     try:
         for path in paths:
@@ -207,12 +213,16 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         extra_contexts=arguments.extra_contexts,
         segments=arguments.segments_from,
         segment_columns=parse_segments(arguments.segments) if arguments.segments_from is not None else None,
+        engine=parse_engine(arguments),
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     for family in families:
         require_feasible_size(len(study.experiment), family_by_name(family)(), study.experiment.source)
     try:
         prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
+        if prepared.arrays.long_log is None and not options.engine.uses_this_thread:
+            progress.clear()
+            write_message(f"The log fits into memory: --engine {options.engine.engine} was not needed.\n")
         results = (prepared.evaluate(family) for family in families)
         return tuple(replace(result, command=arguments.typed_command) for result in results)
     finally:

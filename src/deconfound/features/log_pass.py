@@ -21,7 +21,7 @@ from deconfound.features.log_statistics import FINGERPRINT_MASK, LogStatistics
 from deconfound.features.text_arrays import read_whole_texts
 from deconfound.formatting import quote
 from deconfound.linalg.log_sums import LogBatch, SumsLayout
-from deconfound.progress import Progress, StreamMeter
+from deconfound.progress import StreamMeter
 
 LONG_LOG_WIDTH = 2_048
 """Columns of hashed text on this path; a power of two."""
@@ -111,13 +111,6 @@ class LogPass:
         targets = np.column_stack([table["outcome"].to_numpy(), labels])[order]
         text = None if extracted.text is None else extracted.text[rows]
         return LogBatch(text, dense[rows], targets, modifiers[rows], model[order], self.models)
-
-
-def run_pass(log_pass: LogPass, stream: LogStream, progress: Progress) -> LogStatistics:
-    """The statistics of all parts, in this process."""
-    statistics = log_pass.summarize(stream.parts, StreamMeter(progress, "summing the log", stream.rows))
-    require_all_rows(statistics, stream)
-    return statistics
 
 
 def require_all_rows(statistics: LogStatistics, stream: LogStream) -> None:

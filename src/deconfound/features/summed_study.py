@@ -10,10 +10,12 @@ import pyarrow as pa
 from deconfound.data import LogStream, Study, stream_rows
 from deconfound.data.encode import encode
 from deconfound.design import IntArray, connected_groups, group_folds
+from deconfound.engines import EngineOptions
 from deconfound.features.distinct_rows import ExtractedFeatures
 from deconfound.features.featurizer import FeatureSpec
-from deconfound.features.log_pass import BATCH_ROWS, LogPass, long_log_width, run_pass
+from deconfound.features.log_pass import BATCH_ROWS, LogPass, long_log_width
 from deconfound.features.log_statistics import LogStatistics
+from deconfound.features.spread_pass import run_pass
 from deconfound.features.study_arrays import LongLogArrays, StudyArrays, experiment_groups
 from deconfound.features.summed_proxy import with_proxy_of_sums
 from deconfound.findings import Finding, Notice
@@ -38,11 +40,17 @@ def streamed_if_long(study: Study, features: FeatureSpec) -> Study:
 
 
 def long_study_arrays(
-    study: Study, stream: LogStream, features: FeatureSpec, folds: int, seed: int, progress: Progress
+    study: Study,
+    stream: LogStream,
+    features: FeatureSpec,
+    folds: int,
+    seed: int,
+    progress: Progress,
+    engine: EngineOptions | None = None,
 ) -> StudyArrays:
     """One pass over the log; scales are fitted to the sample, which checks use."""
     planned = plan_pass(study, features, folds, seed)
-    statistics = run_pass(planned.log_pass, stream, progress)
+    statistics = run_pass(planned.log_pass, stream, progress, engine)
     return planned.finish(study, statistics)
 
 

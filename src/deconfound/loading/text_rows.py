@@ -62,7 +62,7 @@ class TextRows:
         codec = WIDE if file.codec is None and start.startswith(UTF_16) else file.codec
         marks = len(start) - len(_without_marks(start))
         return cls(
-            str(file.path),
+            str(file.path.absolute()),
             file.source,
             kind,
             codec,

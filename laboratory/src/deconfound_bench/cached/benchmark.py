@@ -15,7 +15,7 @@ from deconfound_bench.cached.pool import BUCKETS, POOL_VERSION, build_cached_poo
 from deconfound_bench.grid import Grid
 from deconfound_bench.replication import FOLDS, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
-from deconfound_bench.sweep import Progress, Task
+from deconfound_bench.sweep import Opener, Progress, Task
 
 PROTOCOL_VERSION = 5  # results of different versions are not mixed
 
@@ -83,10 +83,18 @@ class CachedBenchmark:
             progress("hashing texts and computing inner products", 0.0)
             build_cached_pool(grid, environment, self.spec.proxies).save(self.pool, digest)
 
-    def open(self, directory: Path) -> CachedWorker:  # noqa: ARG002
-        """Memory-map the pool."""
-        sampler = CachedSampler(load_cached_pool(self.pool), self.spec.max_log_rows, self.spec.max_experiment_rows)
-        return CachedWorker(self.spec.name, sampler)
+    def opener(self, directory: Path) -> Opener:  # noqa: ARG002
+        """Name, pool and sizes."""
+        sizes = [self.spec.max_log_rows, self.spec.max_experiment_rows]
+        settings = {"name": self.spec.name, "pool": str(self.pool.absolute()), "sizes": sizes}
+        return Opener(__name__, open_cached.__name__, json.dumps(settings))
+
+
+def open_cached(settings: str) -> CachedWorker:
+    """Memory-map the pool."""
+    document = json.loads(settings)
+    sampler = CachedSampler(load_cached_pool(Path(document["pool"])), *document["sizes"])
+    return CachedWorker(document["name"], sampler)
 
 
 @dataclass(frozen=True, slots=True)

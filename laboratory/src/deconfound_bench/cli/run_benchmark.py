@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from deconfound.cli.engine_arguments import add_engine_options, parse_engine
 from deconfound.cli.options import add_output_options
 from deconfound.cli.output_path import check_output_folder, require_no_inputs
 from deconfound.cli.terminal import write_message, write_result
@@ -61,7 +62,7 @@ def add_sweep_options(parser: argparse.ArgumentParser, folder: str) -> None:
     parser.add_argument(
         "--families", default="", metavar="A,B,...", help="only these families, or all (default: those of the paper)"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
+    add_engine_options(parser, workers="number of processes (default: one per core)")
     parser.add_argument(
         "-o",
         "--output",
@@ -84,7 +85,7 @@ def run_benchmark(arguments: argparse.Namespace, run: BenchmarkRun) -> int:
         seeds,
         families,
         run.folder,
-        worker_count(arguments),
+        parse_engine(arguments),
         progress,
         family_filter=None if arguments.families else run.family_filter,
     )
@@ -157,4 +158,4 @@ def output_folder(arguments: argparse.Namespace, inputs: Sequence[Path], part: s
 
 def worker_count(arguments: argparse.Namespace) -> int:
     """The number of processes given by --workers, or one per core."""
-    return cores() if arguments.workers is None else int(arguments.workers)
+    return parse_engine(arguments).workers or cores()

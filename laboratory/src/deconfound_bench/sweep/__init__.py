@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from deconfound_bench.sweep.folder import require_run_folder
-from deconfound_bench.sweep.processes import end_with_parent
 from deconfound_bench.sweep.progress import SweepProgress
 from deconfound_bench.sweep.request import (
     Benchmark,
     FamilyFilter,
+    Opener,
     Progress,
     SweepError,
     Task,
@@ -19,12 +19,12 @@ from deconfound_bench.sweep.run import run_sweep
 __all__ = [
     "Benchmark",
     "FamilyFilter",
+    "Opener",
     "Progress",
     "SweepError",
     "SweepProgress",
     "Task",
     "Worker",
-    "end_with_parent",
     "filter_cells",
     "require_run_folder",
     "run_sweep",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -47,8 +48,22 @@ class Worker(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """How any process opens a benchmark: a function that it can import, and the text that the function takes."""
+
+    module: str
+    function: str
+    settings: str  # JSON
+
+    def open(self) -> Worker:
+        """Call the function."""
+        opener: Callable[[str], Worker] = getattr(importlib.import_module(self.module), self.function)
+        return opener(self.settings)
+
+
 class Benchmark(Protocol):
-    """The interface ``run_sweep`` needs. It is pickled once per worker process, so it should be small."""
+    """The interface ``run_sweep`` needs."""
 
     @property
     def name(self) -> str:
@@ -64,8 +79,8 @@ class Benchmark(Protocol):
     def prepare(self, directory: Path, progress: Progress) -> None:
         """Build the files that all tasks share; called at the start and again after an interruption."""
 
-    def open(self, directory: Path) -> Worker:
-        """Load the files that ``prepare`` built, in a worker process."""
+    def opener(self, directory: Path) -> Opener:
+        """How workers load the files that ``prepare`` built; all paths in it are absolute."""
 
 
 class SweepError(DeconfoundError):

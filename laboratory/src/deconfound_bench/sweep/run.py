@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from deconfound.errors import UsageError
+from deconfound.engines import EngineOptions, require_cluster
 from deconfound.threads import one_blas_thread
 from deconfound_bench.results import Cell, Score, write_results
 from deconfound_bench.sweep.folder import SweepFolder, locked_folder
-from deconfound_bench.sweep.processes import TaskBatch, run_tasks
 from deconfound_bench.sweep.progress import SweepProgress
 from deconfound_bench.sweep.request import Benchmark, FamilyFilter, SweepError, Task, make_request, split_into_tasks
+from deconfound_bench.sweep.run_tasks import TaskBatch, run_tasks
 
 
 def run_sweep(
@@ -20,7 +20,7 @@ def run_sweep(
     seeds: Sequence[int],
     families: Sequence[str],
     directory: Path,
-    workers: int,
+    engine: EngineOptions,
     progress: SweepProgress,
     *,
     family_filter: FamilyFilter | None = None,
@@ -28,17 +28,16 @@ def run_sweep(
     """Score every family in every cell with every seed, and write the table to ``directory``.
 
     ``family_filter`` may exclude families from some cells. Scores saved there by an earlier sweep are reused. Apart
-    from the times, the results do not depend on the number of workers or on interruptions. A single worker runs in
-    this process.
+    from the times, the results do not depend on the engine, on the number of its workers or on interruptions. A single
+    worker of this computer is this process.
     """
-    if workers < 1:
-        raise UsageError(f"--workers must be at least 1, not {workers}.")
+    require_cluster(engine)
     request = make_request(cells, seeds, families, family_filter)
     with locked_folder(directory, benchmark, progress.message) as folder:
         tasks = split_into_tasks(benchmark, request, folder.scores)
         total = len(split_into_tasks(benchmark, request, ()))
         if tasks:
-            _run(folder, TaskBatch(benchmark, folder.shared, tasks, workers), total, progress)
+            _run(folder, TaskBatch(benchmark, folder.shared, tasks, engine), total, progress)
         scores = tuple(folder.scores[key] for key in request.keys)
         write_results(folder.results, benchmark.name, benchmark.constants, scores, request.families)
     return scores

@@ -14,8 +14,8 @@ from deconfound_bench.artifact_dir import building, is_current, sha256_hex
 from deconfound_bench.replication import FOLDS, Candidate, candidate_for, score_candidates
 from deconfound_bench.results import Cell, Score
 from deconfound_bench.summarizers import SUMMARIZERS
-from deconfound_bench.sweep import Progress, Task
-from deconfound_bench.synthetic.constants import CORPUS_VERSION, UNDERFIT_PENALTY, UNDERFIT_REWARD, Constants
+from deconfound_bench.sweep import Opener, Progress, Task
+from deconfound_bench.synthetic.constants import CORPUS_VERSION, UNDERFIT_PENALTY, UNDERFIT_REWARD, Constants, Sizes
 from deconfound_bench.synthetic.draws import LABEL_PENALTY, SyntheticSampler
 from deconfound_bench.synthetic.pool import POOL_VERSION, build_pool, load_pool
 
@@ -63,10 +63,10 @@ class SyntheticBenchmark:
             progress("reading articles" if self.articles else "generating articles", 0.0)
             build_pool(self._corpus(), self.setting, self.workers, progress).save(self.pool, digest)
 
-    def open(self, directory: Path) -> SyntheticWorker:  # noqa: ARG002
-        """Memory-map the pool and compute the truth."""
-        models = tuple(summarizer.name for summarizer in SUMMARIZERS)
-        return SyntheticWorker(self.name, SyntheticSampler.from_pool(load_pool(self.pool), self.setting, models))
+    def opener(self, directory: Path) -> Opener:  # noqa: ARG002
+        """Name, setting and pool."""
+        settings = {"name": self.name, "setting": asdict(self.setting), "pool": str(self.pool.absolute())}
+        return Opener(__name__, open_synthetic.__name__, json.dumps(settings))
 
     def pool_digest(self) -> str:
         """Hash of what determines the pool: settings that differ only in noise and sizes share one."""
@@ -85,6 +85,15 @@ class SyntheticBenchmark:
 def corpus_digest(corpus: Corpus | None) -> str:
     """What identifies the articles in the constants: the version of the built-in ones, or the digest of a file's."""
     return f"built-in, edition {CORPUS_VERSION}" if corpus is None else corpus.digest
+
+
+def open_synthetic(settings: str) -> SyntheticWorker:
+    """Memory-map the pool and compute the truth."""
+    document = json.loads(settings)
+    setting = Constants(**{**document["setting"], "sizes": Sizes(**document["setting"]["sizes"])})
+    models = tuple(summarizer.name for summarizer in SUMMARIZERS)
+    sampler = SyntheticSampler.from_pool(load_pool(Path(document["pool"])), setting, models)
+    return SyntheticWorker(document["name"], sampler)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.engines import EngineOptions, Payload, Task, map_in_order, open_engine
 from deconfound.threads import one_blas_thread
 from deconfound_bench.articles import Corpus
 from deconfound_bench.artifact_dir import atomic_directory, require_intact, write_manifest
 from deconfound_bench.gram_rows import GramStore, gram_store_by_eigh
 from deconfound_bench.hashed_pairs import HashedPairs, hash_pairs
 from deconfound_bench.summarizers import SUMMARIZERS, summarize
-from deconfound_bench.sweep import Progress, end_with_parent
+from deconfound_bench.sweep import Progress
 from deconfound_bench.synthetic.article_split import ArticleSplit, split_articles
 from deconfound_bench.synthetic.constants import Constants
 from deconfound_bench.synthetic.dgp import draw_dgp, project_to_latent
@@ -123,11 +123,13 @@ def write_summaries(corpus: Corpus, constants: Constants, workers: int, progress
         for part, draws in parts
         for number in part.articles
     ]
-    texts: list[tuple[tuple[str, ...], ...]] = []
+    texts: list[list[list[str]]] = []  # per article, of each summarizer
     progress("writing summaries", 0.0)
-    with ProcessPoolExecutor(workers, get_context("spawn"), end_with_parent) as processes:
-        for outputs in processes.map(_summarize_one, jobs, chunksize=ARTICLES_PER_CHUNK):
-            texts.append(outputs)
+    chunks = [jobs[at : at + ARTICLES_PER_CHUNK] for at in range(0, len(jobs), ARTICLES_PER_CHUNK)]
+    payloads = (Payload("summaries", json.dumps(chunk).encode()) for chunk in chunks)
+    with open_engine(EngineOptions("processes", workers=workers)) as engine:
+        for outputs in map_in_order(engine, Task(__name__, open_summarizers.__name__), payloads):
+            texts += json.loads(outputs)
             progress("writing summaries", len(texts) / len(jobs))
     remaining = iter(texts)
     train, truth, evaluation = (
@@ -136,8 +138,9 @@ def write_summaries(corpus: Corpus, constants: Constants, workers: int, progress
     return SummaryCorpus(corpus, split, train, truth, evaluation)
 
 
-def _summarize_one(job: tuple[str, int, Sequence[int]]) -> tuple[tuple[str, ...], ...]:
-    return summarize(*job)
+def open_summarizers(shared: bytes) -> Callable[[bytes], bytes]:  # noqa: ARG001  (every job has all it needs)
+    """The task of a worker process: all summaries of some articles."""
+    return lambda content: json.dumps([summarize(*job) for job in json.loads(content)]).encode()
 
 
 def _distinct_outputs(texts: Sequence[Sequence[Sequence[str]]], draws: int) -> SummaryTexts:
