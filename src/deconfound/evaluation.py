@@ -30,6 +30,7 @@ from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
+from deconfound.long_experiment import MAX_KERNEL_ROWS, features_for, long_experiment_findings
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
@@ -100,7 +101,7 @@ def prepare(
     study = study.in_content_order()
     segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
     with one_blas_thread():
-        arrays = StudyArrays.from_study(study, options.features)
+        arrays = StudyArrays.from_study(study, features_for(len(study.experiment), options.features))
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
@@ -298,7 +299,10 @@ class PreparedStudy:
         )
 
     def _findings(self, family: Family) -> tuple[Finding, ...]:
-        notices = (*self.study.findings, *self.arrays.featurizer.findings)
+        rows, featurizer = len(self.study.experiment), self.arrays.featurizer
+        notices = (*self.study.findings, *featurizer.findings, *long_experiment_findings(rows, featurizer.spec))
+        if rows > MAX_KERNEL_ROWS:  # all of the log is used
+            return (*notices, *self.checks.findings)
         return (*notices, *self.checks.findings, *_log_sampling_finding(len(self.arrays.log.weight), family))
 
 

@@ -21,7 +21,7 @@ class LogSource(Protocol):
 
     @property
     def moments(self) -> LinearMoments | None:
-        """Sums over the columns of ``auto``; None where the rows are known."""
+        """Sums over the columns of ``auto``; None where kernels between rows are used instead."""
         ...
 
     @property

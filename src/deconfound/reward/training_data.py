@@ -17,13 +17,14 @@ from deconfound.linalg import (
 )
 from deconfound.reward.fit import clip
 from deconfound.reward.log_source import LoggedRows, LogSource
+from deconfound.reward.summed_rows import SummedRows
 
 
 class TrainingData:
     """One log and one experiment; computes each factorization once for all families that need it."""
 
     def __init__(self, log: Rows | LogSource, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
-        source = LoggedRows(merge_duplicate_rows(log)) if isinstance(log, Rows) else log
+        source = _in_memory(log, experiment, limits) if isinstance(log, Rows) else log
         if source.total_weight == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
         if source.phi_columns != experiment.phi.shape[1]:
@@ -72,6 +73,14 @@ class TrainingData:
         """The result of ``pooled_phi`` if it needs no new factorization, else None."""
         valid = [limit for limit in self._pooled_by_min_penalty if limit <= min_penalty]
         return self._pooled_by_min_penalty[max(valid)] if valid else None
+
+
+def _in_memory(log: Rows, experiment: Rows, limits: FactorizationLimits) -> LogSource:
+    """The log's distinct rows, or sums over them beside a long experiment."""
+    distinct = merge_duplicate_rows(log)
+    if limits.prefers_sums(experiment.phi):
+        return SummedRows.beside(experiment, distinct)
+    return LoggedRows(distinct)
 
 
 @dataclass(frozen=True, slots=True)

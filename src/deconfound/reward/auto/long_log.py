@@ -11,11 +11,11 @@ from deconfound.design import FloatArray, IntArray, ReplayRows, Rows, without_ag
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.experiment_weights import ExperimentWeights
 from deconfound.reward.auto.gaussian import ConditionalRows, FactoredRows
-from deconfound.reward.auto.iterative_gaussian import IterativeRows
 from deconfound.reward.auto.linear_columns import LinearMoments, LinearRows, fold_columns
 from deconfound.reward.auto.marginal_likelihood import maximize_posterior_density
 from deconfound.reward.auto.moment_likelihood import MomentLikelihood
 from deconfound.reward.auto.moment_posterior import MomentPosterior
+from deconfound.reward.auto.primal_rows import PrimalRows
 from deconfound.reward.auto.variance_components import (
     PRIOR_LOG_SD,
     VarianceComponents,
@@ -115,12 +115,8 @@ class PreparedLongAuto:
 
 
 def _conditional_rows(posterior: MomentPosterior, rows: LinearRows) -> ConditionalRows:
-    """The experiment's rows given the log: their covariance as a matrix, or as products if there are many."""
-    mean = rows.times(posterior.mean[:, None])[:, 0]
+    """The experiment's rows given the log: their covariance as a matrix, or that of the columns if there are many."""
     if len(rows.model) <= MAX_WRITTEN_ROWS:
+        mean = rows.times(posterior.mean[:, None])[:, 0]
         return FactoredRows(mean, posterior.covariance_of(rows.toarray()))
-
-    def product(columns: FloatArray) -> FloatArray:
-        return rows.times(posterior.covariance_times(rows.transposed_times(columns)))
-
-    return IterativeRows.approximate(mean, product, rows.trace(posterior.prior_variance))
+    return PrimalRows.from_posterior(posterior, rows)
