@@ -14,7 +14,7 @@ from deconfound.linalg.moments import Moments
 from deconfound.reward.auto.component_kernels import KernelScale
 from deconfound.reward.auto.linear_columns import LinearMoments
 from deconfound.reward.auto.linear_sums import count_models, moments_of_rows
-from deconfound.reward.fit import clip
+from deconfound.reward.log_source import LoggedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +52,11 @@ class SummedRows:
     @cached_property
     def phi_moments(self) -> Moments:
         """Moments of phi and the outcome."""
-        return Moments.estimate(self.rows.phi, self.rows.require_outcome()[:, None], self.rows.weight_or_ones)
+        return LoggedRows(self.rows).phi_moments
 
-    def residual_moments(self, baseline: Linear) -> Moments:
+    def residual_moments(self, baseline: Linear, /) -> Moments:
         """Moments of psi and of the outcome minus the clipped ``baseline``."""
-        residual = self.rows.require_outcome() - clip(baseline(self.rows.phi))
-        return Moments.estimate(DenseMatrix(self.rows.require_psi()), residual[:, None], self.rows.weight_or_ones)
+        return LoggedRows(self.rows).residual_moments(baseline)
 
     def fit_ridge(self, penalty: float, limits: FactorizationLimits) -> Linear:  # noqa: ARG002
         """One factorization of the size of the columns."""
