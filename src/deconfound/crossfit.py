@@ -147,13 +147,12 @@ class _Fitter(Generic[F]):
 
         A reward that has seen a context in the log knows it better than it will know a new one.
         """
-        study = self._data.study
-        seen = np.isin(study.log_context, study.experiment.context[fold.held_out])
-        if not seen.any() or seen.all():
+        log = self._data.log_without(fold.held_out, fit.surface_share)
+        if log is None:
             return fit
         self._progress("fitting without the log's rows on held-out contexts", 0.0)
-        log, experiment = study.log_rows(fit.surface_share), self._data.at(fit.surface_share).experiment
-        data, estimator = TrainingData(log.take(np.flatnonzero(~seen)), experiment), fit.tuned.estimator
+        experiment = self._data.at(fit.surface_share).experiment
+        data, estimator = TrainingData(log, experiment), fit.tuned.estimator
         train = fold.train if estimator.learns_from_experiment else np.arange(len(experiment))
         return replace(fit, reward=type(estimator).prepare(data, (estimator,)).fit(estimator, train))
 

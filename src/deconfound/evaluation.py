@@ -24,8 +24,10 @@ from deconfound.diagnose.exclusion import exclusion_findings
 from deconfound.errors import UsageError, check_seed
 from deconfound.evaluation_options import EvaluationOptions
 from deconfound.evidence import require_feasible_size, require_information, require_rows
+from deconfound.features import FeatureSpec, Featurizer
+from deconfound.features.long_study import long_study_arrays, streamed_if_long
 from deconfound.features.randomized_rows import RandomizedRows
-from deconfound.features.study_arrays import StudyArrays
+from deconfound.features.study_arrays import LongLogArrays, StudyArrays
 from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
@@ -36,7 +38,7 @@ from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
-from deconfound.value import ScoredExperiment, Values, experiment_only, raw_log
+from deconfound.value import ScoredExperiment, Values, experiment_only, raw_log, raw_log_from_sums
 from deconfound.value.log_bias import LogBias, estimate_log_bias
 from deconfound.value.multiple_comparisons import check_level
 from deconfound.value.population import (
@@ -98,10 +100,10 @@ def prepare(
     if options.segments is not None:
         study = with_segments(study, options.segments, options.segment_columns)
     progress("reading texts", 0.0)
-    study = study.in_content_order()
+    study = streamed_if_long(study.in_content_order(), options.features)
     segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
     with one_blas_thread():
-        arrays = StudyArrays.from_study(study, features_for(len(study.experiment), options.features))
+        arrays = _study_arrays(study, features_for(len(study.experiment), options.features), seed, progress)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
@@ -155,6 +157,8 @@ class PreparedStudy:
     @cached_property
     def raw_log(self) -> Values:
         """Mean logged outcome per model, uncorrected; standard errors are clustered by user and by context."""
+        if self.arrays.long_log is not None:
+            return raw_log_from_sums(self.study.models, self.arrays.long_log.statistics.outcomes)
         table = self.study.log.arrow
         columns = [name for name in ("cluster", "context_id") if name in table.column_names]
         cluster = np.column_stack([encode(table[name], None)[1] for name in columns])
@@ -217,9 +221,7 @@ class PreparedStudy:
             sensitivity=estimate_sensitivity(
                 self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
             ),
-            counts=StudyCounts(
-                *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))
-            ),
+            counts=self._counts(),
             population=self.population,
             outcome_range=self.study.outcome_range,
             outcome_unit=self.study.outcome_unit,
@@ -230,6 +232,11 @@ class PreparedStudy:
             reading=self.study.reading,
             replay=self.study.replay,
         )
+
+    def _counts(self) -> StudyCounts:
+        study, long_log = self.study, self.arrays.long_log
+        log, experiment, replay = (_counts(table, study) for table in (study.log, study.experiment, study.replay))
+        return StudyCounts(log if long_log is None else _long_log_counts(log, long_log), experiment, replay)
 
     def _estimate(self, data: ScoredExperiment, fitted: CrossFit[Family], common_variance: float) -> EstimatedValues:
         extra_q = fitted.q_all_contexts[self.extra_contexts]
@@ -301,9 +308,15 @@ class PreparedStudy:
     def _findings(self, family: Family) -> tuple[Finding, ...]:
         rows, featurizer = len(self.study.experiment), self.arrays.featurizer
         notices = (*self.study.findings, *featurizer.findings, *long_experiment_findings(rows, featurizer.spec))
-        if rows > MAX_KERNEL_ROWS:  # all of the log is used
-            return (*notices, *self.checks.findings)
-        return (*notices, *self.checks.findings, *_log_sampling_finding(len(self.arrays.log.weight), family))
+        return (*notices, *self.checks.findings, *self._log_finding(family))
+
+    def _log_finding(self, family: Family) -> tuple[Finding, ...]:
+        """How a long log was used."""
+        if self.arrays.long_log is not None:
+            return (_summed_log_finding(self.study, self.arrays.featurizer),)
+        if len(self.study.experiment) > MAX_KERNEL_ROWS:
+            return ()  # beside a long experiment, every row is used
+        return _log_sampling_finding(len(self.arrays.log.weight), family)
 
 
 def _resolve_family(family: str | Family) -> Family:
@@ -312,6 +325,31 @@ def _resolve_family(family: str | Family) -> Family:
     if isinstance(family, type):
         raise UsageError(f"family is the class {family.__name__}; pass an object, {family.__name__}(), or its name.")
     return family
+
+
+def _study_arrays(study: Study, features: FeatureSpec, seed: int, progress: Progress) -> StudyArrays:
+    if study.log_stream is None:
+        return StudyArrays.from_study(study, features)
+    return long_study_arrays(study, study.log_stream, features, FOLDS, seed, progress)
+
+
+def _summed_log_finding(study: Study, featurizer: Featurizer) -> Finding:
+    columns = f", whose words are hashed into {featurizer.layout.buckets:,} columns" * (featurizer.layout.buckets > 0)
+    message = f"Values use all {study.log_rows:,} log rows{columns}."
+    if len(study.log) < study.log_rows:
+        message += f" Checks use a random sample of {len(study.log):,}."
+    return Finding(LONG_LOG, "pass", Notice(message))
+
+
+def _long_log_counts(sample: TableCounts, long_log: LongLogArrays) -> TableCounts:
+    statistics = long_log.statistics
+    return replace(
+        sample,
+        rows=statistics.rows,
+        contexts=statistics.outcomes.contexts,
+        rows_per_model=tuple(int(n) for n in statistics.outcomes.rows_per_model),
+        fingerprint=f"{statistics.fingerprint:032x}",
+    )
 
 
 def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:

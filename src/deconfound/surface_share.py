@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from deconfound.design import IntArray
-from deconfound.features.study_arrays import StudyArrays
+from deconfound.design import IntArray, Rows
+from deconfound.errors import UsageError
+from deconfound.features.study_arrays import LongLogArrays, StudyArrays
+from deconfound.linalg.log_sums import LogSums
 from deconfound.reward import ExpOnly, TrainingData
+from deconfound.reward.feature_maps import maps_of
+from deconfound.reward.log_source import LogSource
+from deconfound.reward.summed_log import SummedLog
 from deconfound.tune import Validation, tune_subsets
 
 SURFACE_SHARES = (0.1, 0.5, 0.9)
@@ -28,13 +33,42 @@ class StudyTrainingData:
         self.study = study
         self._data_by_share: dict[float, TrainingData] = {}
         self._chosen_shares: dict[tuple[int, bytes], float] = {}  # by seed and subset
+        self._total: LogSums | None = None  # over a long log
 
     def at(self, surface_share: float) -> TrainingData:
         """Log and experiment with phi at this share."""
         if surface_share not in self._data_by_share:
-            log, experiment = self.study.log_rows(surface_share), self.study.experiment_rows(surface_share)
-            self._data_by_share[surface_share] = TrainingData(log, experiment)
+            experiment = self.study.experiment_rows(surface_share)
+            self._data_by_share[surface_share] = TrainingData(self._log(surface_share), experiment)
         return self._data_by_share[surface_share]
+
+    def log_without(self, held_out: IntArray, surface_share: float) -> Rows | LogSource | None:
+        """The log without its rows on the contexts of these experiment rows; None if there are none, or no others."""
+        study = self.study
+        seen = np.isin(study.log_context, study.experiment.context[held_out])
+        others = study.log_rows(surface_share).take(np.flatnonzero(~seen))
+        if study.long_log is None:
+            return others if 0 < len(others) < len(seen) else None
+        sums = study.long_log.statistics.without(self._fold_number(study.long_log, held_out))
+        return None if sums is None else self._summed(study.long_log, sums, others, surface_share)
+
+    def _log(self, surface_share: float) -> Rows | LogSource:
+        rows, long_log = self.study.log_rows(surface_share), self.study.long_log
+        return rows if long_log is None else self._summed(long_log, self._all_sums(long_log), rows, surface_share)
+
+    def _summed(self, long_log: LongLogArrays, sums: LogSums, sample: Rows, surface_share: float) -> SummedLog:
+        return SummedLog(sums, long_log.models, maps_of(self.study.featurizer, surface_share), sample)
+
+    def _all_sums(self, long_log: LongLogArrays) -> LogSums:
+        if self._total is None:
+            self._total = long_log.statistics.total()
+        return self._total
+
+    def _fold_number(self, long_log: LongLogArrays, held_out: IntArray) -> int:
+        numbers = np.unique(long_log.fold[self.study.experiment.context[held_out]])
+        if len(numbers) != 1 or numbers[0] < 0:
+            raise UsageError("These folds are not those that the log was summed by; use the same number and seed.")
+        return int(numbers[0])
 
     def choose_surface_shares(self, subsets: Sequence[IntArray], seed: int) -> list[float]:
         """For each subset of the experiment, the share that predicts its held-out outcomes best.

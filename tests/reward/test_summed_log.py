@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from deconfound.design import DenseMatrix, Rows, feature_matrix
+from deconfound.design import Rows, feature_matrix
+from deconfound.features.batch_sums import add_batch
 from deconfound.linalg.log_sums import LogBatch, LogSums, SumsLayout, total
-from deconfound.linalg.moments import Moments
 from deconfound.reward import FAMILIES, Auto
 from deconfound.reward.auto.variance_components import VarianceComponents
-from deconfound.reward.fit import clip
 from deconfound.reward.summed_log import FeatureMaps, SummedLog
 from deconfound.reward.training_data import TrainingData
 
@@ -63,22 +62,15 @@ def feature_maps(share: float, *, text: int = TEXT) -> FeatureMaps:
 
 
 def summed(log: Table, maps: FeatureMaps, parts: int = 3) -> SummedLog:
-    """The sums in several parts; a second pass computes the moments of the residuals from the rows."""
+    """The sums in several parts; the sample is all rows."""
     layout = SumsLayout(log.text.shape[1], DENSE, 1, MODIFIERS)
     sums = []
     for at in np.array_split(np.arange(len(log.model)), parts):
-        part = LogSums.zero(layout)
-        part.add_rows(
-            LogBatch(log.text[at], log.dense[at], log.outcome[at, None], log.modifiers[at], log.model[at], NAMES)
-        )
+        part, by_model = LogSums.zero(layout), at[np.argsort(log.model[at], kind="stable")]
+        columns = (log.dense, log.outcome[:, None], log.modifiers, log.model)
+        add_batch(part, LogBatch(log.text[by_model], *(column[by_model] for column in columns), NAMES))
         sums.append(part)
-    rows = log.rows(maps)
-
-    def residual_moments(baseline) -> Moments:
-        residual = rows.require_outcome() - clip(baseline(rows.phi))
-        return Moments.estimate(DenseMatrix(rows.require_psi()), residual[:, None], np.ones(len(rows)))
-
-    return SummedLog(total(tuple(sums)), NAMES, maps, residual_moments)
+    return SummedLog(total(sums), NAMES, maps, log.rows(maps))
 
 
 def pair(share: float, text: int = TEXT):
@@ -120,7 +112,7 @@ def test_a_model_that_the_log_lacks_has_no_effect_from_it():
     log, experiment, maps = table(0, 400), table(1, 70), feature_maps(0.0)
     candidate = Auto(VarianceComponents.from_array(np.full(11, 0.1)))
     without = summed(log, maps)
-    renamed = SummedLog(without.sums, ("ant", "bee", "new", "cat"), maps, without.residual_moments)
+    renamed = SummedLog(without.sums, ("ant", "bee", "new", "cat"), maps, without.sample)
     rows = experiment.rows(maps)
     rows = Rows(rows.phi, rows.psi, rows.outcome, np.where(rows.model == 2, 3, rows.model), modifiers=rows.modifiers)
     fit = Auto.prepare(TrainingData(renamed, rows), [candidate]).fit(candidate, np.arange(70))

@@ -25,9 +25,9 @@ MAX_FILE_CHARACTERS = 30  # the line must fit: a terminal cannot rewrite one tha
 class ProgressLine:
     """A ``Progress`` for a single command: elapsed seconds, stage, percent.
 
-    A terminal gets one line that is rewritten, any other stream one line per stage. Nothing is shown during the first
-    ``delay`` seconds. Sweeps over many tasks, with their counts and remaining times, have a display of their own in
-    the benchmark package.
+    A terminal gets one line that is rewritten, any other stream one line per stage, whatever follows a colon in later
+    reports of it. Nothing is shown during the first ``delay`` seconds. Sweeps over many tasks, with their counts and
+    remaining times, have a display of their own in the benchmark package.
     """
 
     quiet: bool
@@ -44,7 +44,7 @@ class ProgressLine:
         if sys.stderr.isatty():
             percent = f" {100 * done:.0f} %" if done else ""
             write_status(f"\r\033[K{elapsed:5.1f} s  {shown}{percent}{f', {escape_line(detail)}' if detail else ''}")
-        elif stage != self.stage:
+        elif stage.partition(":")[0] != self.stage.partition(":")[0]:
             write_status(f"{elapsed:5.1f} s  {shown}\n")
         self.stage = stage
 

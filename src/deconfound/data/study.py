@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import cross_table, table_sizes
+from deconfound.data.log_stream import LogStream
 from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.tables import Experiment, Log, Replay
 from deconfound.errors import DataError, Problem, UsageError
@@ -28,6 +29,9 @@ class Study:
     Outcomes are numbers from 0 to 1; ``outcome_range`` is what 0 and 1 were in the user's tables, and ``outcome_unit``
     follows such numbers in sentences. Rows without an outcome are in tables of their own, ``unrated_log`` and
     ``unrated_experiment``, where the outcome is NaN. ``reading`` is what the user said about names in the tables.
+
+    Where ``log_stream`` is present, it has every rated row of the log, and ``log`` is a uniform sample of them that
+    depends neither on the order of files nor on the number of workers.
     """
 
     log: Log
@@ -41,6 +45,7 @@ class Study:
     unrated_experiment: Experiment | None = None
     outcome_unit: str = ""
     reading: ReadingChoices = NO_CHOICES
+    log_stream: LogStream | None = None
 
     @property
     def randomized(self) -> Experiment:
@@ -49,6 +54,16 @@ class Study:
             return self.experiment
         both = [self.experiment.arrow, self.unrated_experiment.arrow]
         return Experiment(pa.concat_tables(both), self.experiment.source).in_content_order()
+
+    @property
+    def log_rows(self) -> int:
+        """Number of rated rows of the log, whether they are in memory or not."""
+        return len(self.log) if self.log_stream is None else self.log_stream.rows
+
+    @property
+    def log_on_replayed(self) -> Log:
+        """Where log and replay are compared on the same contexts: the log, or its rows on replayed contexts."""
+        return self.log if self.log_stream is None else self.log_stream.on_replayed
 
     @property
     def has_text(self) -> bool:
@@ -129,6 +144,7 @@ class Study:
             replay=self.replay.in_content_order(),
             unrated_log=None if self.unrated_log is None else self.unrated_log.in_content_order(),
             unrated_experiment=None if self.unrated_experiment is None else self.unrated_experiment.in_content_order(),
+            log_stream=None if self.log_stream is None else self.log_stream.in_content_order(),
         )
 
 

@@ -97,7 +97,7 @@ def match_rows(study: Study) -> MatchedRows | None:
     context = "context" if study.has_text else "context_id"
     keys = [("context and output", (context, "output"))] if study.has_text else []
     keys.append(("context and model", (context, "model")))
-    log = study.log.arrow
+    log = study.log_on_replayed.arrow
     log = log.filter(pc.is_in(log[context], value_set=pc.unique(study.experiment.arrow[context])))
     best: MatchedRows | None = None
     for matched_on, columns in keys:

@@ -45,15 +45,18 @@ def check_output_mechanism(
 
 def compare_log_outputs(arrays: StudyArrays, study: Study, seed: int) -> TwoSampleResult | None:
     """The log's outputs against replay, on the contexts that were replayed."""
-    table = study.log.arrow
+    table = study.log_on_replayed.arrow
+    if not table.num_rows:
+        return None
     context = _codes(table["context_id"], arrays.replay.contexts)
     model = _codes(table["model"], arrays.models)
-    return two_sample_test(pair_with_replay(arrays, arrays.log.blocks, context, model, seed), seed)
+    blocks = arrays.log.blocks if study.log_stream is None else arrays.featurizer.blocks(table)
+    return two_sample_test(pair_with_replay(arrays, blocks, context, model, seed), seed)
 
 
 def _replayed_log_contexts(arrays: StudyArrays, study: Study) -> int:
     replayed = pa.array(arrays.replay.contexts, pa.string())
-    return int(pc.sum(pc.is_in(pc.unique(study.log.arrow["context_id"]), value_set=replayed)).as_py() or 0)
+    return int(pc.sum(pc.is_in(pc.unique(study.log_on_replayed.arrow["context_id"]), value_set=replayed)).as_py() or 0)
 
 
 def _codes(column: pa.ChunkedArray, names: tuple[str, ...]) -> IntArray:

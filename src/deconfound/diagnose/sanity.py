@@ -143,7 +143,7 @@ def check_duplicate_contexts(study: Study) -> Finding:
 
 def check_shared_rows(study: Study) -> Finding:
     """Experiment rows in the log would let the reward learn from the outcomes that evaluate it."""
-    log, experiment = study.log.arrow, study.experiment.arrow
+    log, experiment = study.log_on_replayed.arrow, study.experiment.arrow
     context = "context" if study.has_text else "context_id"
     compared = (
         context,

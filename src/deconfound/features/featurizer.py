@@ -13,7 +13,13 @@ from deconfound.data import Log, Table
 from deconfound.design import feature_matrix
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.features.blocks import FeatureBlocks, Scaling, combine_blocks, fit_scaling
-from deconfound.features.distinct_rows import BlockLayout, ExtractedFeatures, count_truncated_texts, extract_features
+from deconfound.features.distinct_rows import (
+    BlockLayout,
+    ExtractedFeatures,
+    count_truncated_texts,
+    distinct_rows,
+    extract_features,
+)
 from deconfound.features.proxy import PROXY_SURFACE_SHARE, ProxyMap, average_labels, fit_proxy
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import quote
@@ -58,17 +64,25 @@ class FeatureSpec:
 
     def fit_transform_log(self, log: Log, other_tables: Sequence[Table] = ()) -> tuple[Featurizer, FeatureBlocks]:
         """The fitted featurizer and the log's features, which fitting computes anyway."""
+        scaled, extracted = self.fit_scales(log, other_tables)
+        featurizer = scaled.with_proxy_of_rows(log, extracted)
+        return featurizer, featurizer.to_blocks(extracted)
+
+    def count_distinct(self, log: Log) -> int:
+        """Number of log rows that differ in their features."""
+        layout = self._resolve(log)._layout(log)
+        return len(distinct_rows(log.arrow, layout.reads_text, layout.columns).first_row)
+
+    def fit_scales(self, log: Log, other_tables: Sequence[Table] = ()) -> tuple[Featurizer, ExtractedFeatures]:
+        """A featurizer without proxies, and the log's features before scaling."""
         spec = self._resolve(log)
         layout = spec._layout(log)
         extracted = extract_features(log.arrow, layout)
         widths = layout.block_widths
         scaling = fit_scaling(extracted.values, extracted.rows.counts, widths) if widths else None
         modifier_scaling = fit_scaling(extracted.modifiers, extracted.rows.counts, layout.modifier_widths)
-        proxy, findings = spec._fit_proxy(log, extracted, scaling)
-        if layout.reads_text:
-            findings = (*_truncation_findings((log, *other_tables)), *findings)
-        featurizer = Featurizer(spec, layout, scaling, modifier_scaling, proxy, findings)
-        return featurizer, _to_blocks(featurizer, extracted)
+        findings = _truncation_findings((log, *other_tables)) if layout.reads_text else ()
+        return Featurizer(spec, layout, scaling, modifier_scaling, None, findings), extracted
 
     def _resolve(self, log: Log) -> FeatureSpec:
         """The same specification with a definite source that the log has."""
@@ -90,16 +104,6 @@ class FeatureSpec:
     def _layout(self, log: Log) -> BlockLayout:
         columns = log.columns_with_prefix("feature_") if self.source != "text" else ()
         return BlockLayout(self.buckets if self.source != "columns" else 0, self.surface and log.has_text, columns)
-
-    def _fit_proxy(
-        self, log: Log, extracted: ExtractedFeatures, scaling: Scaling | None
-    ) -> tuple[ProxyMap | None, tuple[Finding, ...]]:
-        labels = average_labels(log.arrow, log.columns_with_prefix("label_"), extracted.rows)
-        if not labels.names:
-            return None, labels.findings
-        dense = None if scaling is None else scaling.standardize(extracted.values) * scaling.weight
-        phi = feature_matrix(combine_blocks(extracted.text, dense, PROXY_SURFACE_SHARE))
-        return fit_proxy(phi, labels, extracted.rows.counts, self.components, self.label_penalty), labels.findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +128,29 @@ class Featurizer:
 
     def blocks(self, table: pa.Table) -> FeatureBlocks:
         """The features of any table with the columns that the featurizer was fitted on."""
-        return _to_blocks(self, extract_features(table, self.layout))
+        return self.to_blocks(extract_features(table, self.layout))
 
+    def to_blocks(self, extracted: ExtractedFeatures) -> FeatureBlocks:
+        """Scale features, and add those that are learned from labels."""
+        scaling = self.scaling
+        standardized = None if scaling is None else scaling.standardize(extracted.values)
+        dense = None if scaling is None or standardized is None else standardized * scaling.weight
+        components = None if self.proxy is None else self.proxy(extracted.text, dense)
+        psi = [part for part in (components, standardized) if part is not None]
+        modifiers = self.modifier_scaling.standardize(extracted.modifiers) * self.modifier_scaling.weight
+        parts = np.hstack(psi) if psi else None
+        return FeatureBlocks(extracted.rows.row_index, extracted.text, dense, parts, modifiers)
 
-def _to_blocks(featurizer: Featurizer, extracted: ExtractedFeatures) -> FeatureBlocks:
-    scaling = featurizer.scaling
-    standardized = None if scaling is None else scaling.standardize(extracted.values)
-    dense = None if scaling is None or standardized is None else standardized * scaling.weight
-    components = None if featurizer.proxy is None else featurizer.proxy(extracted.text, dense)
-    psi = [part for part in (components, standardized) if part is not None]
-    modifiers = featurizer.modifier_scaling.standardize(extracted.modifiers) * featurizer.modifier_scaling.weight
-    return FeatureBlocks(extracted.rows.row_index, extracted.text, dense, np.hstack(psi) if psi else None, modifiers)
+    def with_proxy_of_rows(self, log: Log, extracted: ExtractedFeatures) -> Featurizer:
+        """The featurizer with the proxy map of these rows and their labels, and findings about labels."""
+        labels = average_labels(log.arrow, log.columns_with_prefix("label_"), extracted.rows)
+        with_findings = replace(self, findings=(*self.findings, *labels.findings))
+        if not labels.names:
+            return with_findings
+        dense = None if self.scaling is None else self.scaling.standardize(extracted.values) * self.scaling.weight
+        phi = feature_matrix(combine_blocks(extracted.text, dense, PROXY_SURFACE_SHARE))
+        proxy = fit_proxy(phi, labels, extracted.rows.counts, self.spec.components, self.spec.label_penalty)
+        return replace(with_findings, proxy=proxy)
 
 
 def _truncation_findings(tables: Sequence[Table]) -> tuple[Finding, ...]:

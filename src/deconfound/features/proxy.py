@@ -46,7 +46,7 @@ def average_labels(table: pa.Table, names: tuple[str, ...], rows: DistinctRows) 
             findings.append(_missing_finding(name, int((~present).sum()), len(values)))
         sd = float(values[present].std()) if present.any() else 0.0
         if sd <= CONSTANT_RTOL * np.abs(values[present]).max(initial=0.0):
-            findings.append(_constant_finding(name))
+            findings.append(constant_label_finding(name))
             continue
         count = np.bincount(rows.row_index[present], minlength=len(rows.counts)).astype(np.float64)
         total = np.bincount(rows.row_index[present], weights=values[present] / sd, minlength=len(rows.counts))
@@ -72,7 +72,8 @@ def _missing_finding(name: str, missing: int, rows: int) -> Finding:
     )
 
 
-def _constant_finding(name: str) -> Finding:
+def constant_label_finding(name: str) -> Finding:
+    """The note that a label says nothing."""
     return Finding("labels", "warn", Notice(f"{name} is constant in the log and is not used.", "Leave the column out."))
 
 
@@ -121,7 +122,12 @@ def _principal_components(phi: FeatureMatrix, coef: FloatArray, weight: FloatArr
     predicted = phi @ coef
     mean = weight @ predicted
     centered = predicted - mean
-    variances, directions = np.linalg.eigh((centered * weight[:, None]).T @ centered)
+    return principal_map(coef, mean, (centered * weight[:, None]).T @ centered, components)
+
+
+def principal_map(coef: FloatArray, mean: FloatArray, covariance: FloatArray, components: int) -> ProxyMap | None:
+    """The leading components of predicted labels ``phi @ coef``, from their mean and covariance over the log."""
+    variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(variances)[::-1][:components]
     selected = order[variances[order] > EIGENVALUE_RTOL * max(float(variances.max()), np.finfo(np.float64).tiny)]
     if not len(selected):

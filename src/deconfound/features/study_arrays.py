@@ -11,6 +11,7 @@ from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows, connected_groups, unanimous_code
 from deconfound.features.blocks import FeatureBlocks
 from deconfound.features.featurizer import FeatureSpec, Featurizer
+from deconfound.features.log_statistics import LogStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,7 @@ class ExperimentArrays:
         """Encode the experiment; ``contexts`` are the replay's."""
         table = study.experiment.arrow
         _, model = encode(table["model"], (*study.models, *study.uncompared_models))
-        _, context = encode(table["context_id"], contexts)
-        cluster = encode(table["cluster"], None)[1] if "cluster" in table.column_names else context
+        context, cluster = experiment_groups(study, contexts)
         if "propensity" in table.column_names:
             propensity = table["propensity"].to_numpy()
         else:
@@ -99,6 +99,15 @@ class ReplayArrays:
 
 
 @dataclass(frozen=True, slots=True)
+class LongLogArrays:
+    """Sums over all rows of a log that is too long for arrays."""
+
+    statistics: LogStatistics
+    models: tuple[str, ...]  # all models, in the order of their codes
+    fold: IntArray  # (contexts,) the fold of each replayed context that the rows were summed by; -1 for none
+
+
+@dataclass(frozen=True, slots=True)
 class StudyArrays:
     """Everything numerical of a study."""
 
@@ -108,11 +117,17 @@ class StudyArrays:
     experiment: ExperimentArrays
     replay: ReplayArrays
     log_context: IntArray  # (u,) context of each distinct log row among the replay's; -1 for others
+    long_log: LongLogArrays | None = None  # every row of a long log; ``log`` then is a sample
 
     @classmethod
     def from_study(cls, study: Study, features: FeatureSpec) -> StudyArrays:
-        """Compute the features of all three tables; the featurizer is fitted to the log."""
+        """Compute the features of all three tables; the featurizer is fitted to the log, or to the sample of it."""
         featurizer, blocks = features.fit_transform_log(study.log, (study.experiment, study.replay))
+        return cls.from_blocks(study, featurizer, blocks)
+
+    @classmethod
+    def from_blocks(cls, study: Study, featurizer: Featurizer, blocks: FeatureBlocks) -> StudyArrays:
+        """The same with a fitted featurizer and the log's features."""
         log = LogArrays.from_log(study.log, blocks, (*study.models, *study.uncompared_models))
         replay = ReplayArrays.from_replay(study.replay, study.models, featurizer)
         experiment = ExperimentArrays.from_study(study, featurizer, replay.contexts)
@@ -143,6 +158,13 @@ class StudyArrays:
             context=experiment.context,
             modifiers=None if blocks.modifiers is None else blocks.modifiers[blocks.row_index],
         )
+
+
+def experiment_groups(study: Study, contexts: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """The context of each experiment row, among ``contexts``, and its cluster: the given one, or else the context."""
+    table = study.experiment.arrow
+    _, context = encode(table["context_id"], contexts)
+    return context, encode(table["cluster"], None)[1] if "cluster" in table.column_names else context
 
 
 def n_assignable_models(study: Study) -> int:

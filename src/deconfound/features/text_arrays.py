@@ -18,7 +18,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class TextArray:
-    """Texts as UTF-8, of at most ``MAX_CHARACTERS`` each: text i is ``data[starts[i] : stops[i]]``."""
+    """Texts as UTF-8: text i is ``data[starts[i] : stops[i]]``."""
 
     data: Bytes
     starts: IntArray  # (n,)
@@ -43,9 +43,15 @@ class TextArray:
 
 
 def read_texts(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> TextArray:
-    """Texts of Python or Arrow; none may be missing."""
+    """Texts of Python or Arrow, up to ``MAX_CHARACTERS`` of each; none may be missing."""
     from deconfound.features.kernels.word_kernels import truncate
 
+    whole = read_whole_texts(texts)
+    return TextArray(whole.data, whole.starts, truncate(whole.data, whole.starts, whole.stops, MAX_CHARACTERS))
+
+
+def read_whole_texts(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> TextArray:
+    """The same, of any length."""
     if isinstance(texts, pa.ChunkedArray):
         texts = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in texts.chunks]) if texts.num_chunks else []
     column = texts.cast(pa.large_string()) if isinstance(texts, pa.Array) else pa.array(texts, pa.large_string())
@@ -53,8 +59,7 @@ def read_texts(texts: Sequence[str] | pa.Array | pa.ChunkedArray) -> TextArray:
     _, offsets, data = column.buffers()
     buffer = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, dtype=np.uint8)
     edges = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1] if len(column) else _NONE
-    starts = edges[:-1]
-    return TextArray(buffer, starts, truncate(buffer, starts, edges[1:], MAX_CHARACTERS))
+    return TextArray(buffer, edges[:-1], edges[1:])
 
 
 _NONE = np.zeros(1, dtype=np.int64)

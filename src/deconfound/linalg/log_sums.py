@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,6 @@ from scipy import sparse
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.linalg.sparse_gram import add_gram
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,10 @@ class SumsLayout:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogBatch:
-    """Some rows of a log as numbers. Targets that are missing are zero; ``model`` counts into ``names``."""
+    """Some rows of a log as numbers, those of one model next to each other.
+
+    Targets that are missing are zero; ``model`` counts into ``names``.
+    """
 
     text: sparse.csr_matrix | None  # (n, text), columns ascending in each row
     dense: FloatArray  # (n, dense)
@@ -38,11 +40,6 @@ class LogBatch:
     modifiers: FloatArray  # (n, modifiers)
     model: IntArray  # (n,)
     names: tuple[str, ...]
-
-    def take(self, rows: IntArray) -> LogBatch:
-        """Some of the rows."""
-        text = None if self.text is None else self.text[rows]
-        return LogBatch(text, self.dense[rows], self.targets[rows], self.modifiers[rows], self.model[rows], self.names)
 
 
 @dataclass(slots=True, eq=False)
@@ -90,21 +87,9 @@ class LogSums:
         """Number of rows."""
         return float(self.shared[self.layout.dense, self.layout.dense])
 
-    def add_rows(self, batch: LogBatch) -> None:
-        """Add the rows of a batch."""
-        ones = np.ones((len(batch.model), 1))
-        shared, own = np.hstack([batch.dense, ones, batch.targets]), np.hstack([ones, batch.modifiers])
-        self.shared += shared.T @ shared
-        if batch.text is not None:
-            add_gram(batch.text, self.text)
-            self.text_by_shared += batch.text.T @ shared
-        for code in np.unique(batch.model).tolist():
-            at = np.flatnonzero(batch.model == code)
-            sums = self.models.setdefault(batch.names[code], ModelSums.zero(self.layout))
-            sums.shared += shared[at].T @ own[at]
-            sums.modifiers += own[at].T @ own[at]
-            if batch.text is not None:
-                sums.text += batch.text[at].T @ own[at]
+    def of_model(self, name: str) -> ModelSums:
+        """The sums of one model, to be added to."""
+        return self.models.setdefault(name, ModelSums.zero(self.layout))
 
     def add(self, other: LogSums) -> None:
         """Add the rows of another part of the log."""
@@ -114,7 +99,7 @@ class LogSums:
         self.text_by_shared += other.text_by_shared
         self.shared += other.shared
         for name, sums in other.models.items():
-            self.models.setdefault(name, ModelSums.zero(self.layout)).add(sums)
+            self.of_model(name).add(sums)
 
     def gram(self) -> FloatArray:
         """All sums of outer products of [text, dense, 1, targets], both triangles."""
@@ -123,9 +108,9 @@ class LogSums:
         return np.block([[text, self.text_by_shared], [self.text_by_shared.T, self.shared]])
 
 
-def total(parts: Mapping[object, LogSums] | tuple[LogSums, ...]) -> LogSums:
-    """The sums over several parts together, in their order."""
-    first, *rest = parts.values() if isinstance(parts, Mapping) else parts
+def total(parts: Iterable[LogSums]) -> LogSums:
+    """The sums over several parts together, in their order; at least one."""
+    first, *rest = parts
     everything = LogSums.zero(first.layout)
     for part in (first, *rest):
         everything.add(part)

@@ -21,6 +21,11 @@ class LogSource(Protocol):
         ...
 
     @property
+    def sample(self) -> Rows:
+        """The same rows, or a uniform sample where only sums over all of them are known."""
+        ...
+
+    @property
     def moments(self) -> LinearMoments | None:
         """Sums over the columns of ``auto``; None where kernels between rows are used instead."""
         ...
@@ -66,6 +71,11 @@ class LoggedRows:
     """A log in memory; equal rows are merged into one weighted row."""
 
     rows: Rows
+
+    @property
+    def sample(self) -> Rows:
+        """All of them."""
+        return self.rows
 
     @property
     def moments(self) -> None:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import linalg
 
-from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, IntArray, usable_sd
+from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, IntArray, Rows, usable_sd
 from deconfound.linalg import FactoredSource, FactorizationLimits, Linear, factor_moments
 from deconfound.linalg.arrowhead import Arrowhead
 from deconfound.linalg.log_sums import LogSums, ModelSums
 from deconfound.linalg.moments import Moments
 from deconfound.reward.auto.component_kernels import KernelScale
 from deconfound.reward.auto.linear_columns import LinearColumns, LinearMoments
+from deconfound.reward.fit import clip
 
 ROUNDING_OF_SUMS = 1e-6
 """As ``ROUNDING`` of a standard deviation, where it is the root of a difference of two sums."""
-
-ResidualMoments = Callable[[Linear], Moments]
-"""Moments of psi and of the outcome minus a clipped linear function of phi, by another pass over the log."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,13 +39,13 @@ class FeatureMaps:
 class SummedLog:
     """Sums over a log's rows, and the maps from the summed columns to features.
 
-    Fits need no other pass over the log, but for residuals of a clipped baseline: clipping is not linear.
+    Where sums do not suffice, as for residuals of a clipped baseline, a uniform sample of the rows is used.
     """
 
     sums: LogSums
     models: tuple[str, ...]  # in the order of their codes
     maps: FeatureMaps
-    residual_moments: ResidualMoments
+    sample: Rows  # with phi and psi by the same maps
 
     @property
     def rows(self) -> None:
@@ -81,8 +78,14 @@ class SummedLog:
     def factor_residual(
         self, baseline: Linear, experiment: FloatArray, min_penalty: float, limits: FactorizationLimits
     ) -> FactoredSource:
-        """In the primal, after another pass over the log."""
+        """In the primal, from the residuals of the sample."""
         return factor_moments(self.residual_moments(baseline), DenseMatrix(experiment), min_penalty, limits)
+
+    def residual_moments(self, baseline: Linear, /) -> Moments:
+        """Moments of psi and of the outcome minus the clipped ``baseline``, over the sample."""
+        sample, psi = self.sample, DenseMatrix(self.sample.require_psi())
+        residual = sample.require_outcome() - clip(baseline(sample.phi))
+        return Moments.estimate(psi, residual[:, None], sample.weight_or_ones)
 
     @cached_property
     def phi_moments(self) -> Moments:

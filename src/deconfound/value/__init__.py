@@ -7,7 +7,7 @@ estimates moved toward a biased source, ``log_bias`` the bias of the raw log. ``
 """
 
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
-from deconfound.value.estimators import direct, doubly_robust, raw_log
+from deconfound.value.estimators import direct, doubly_robust, raw_log, raw_log_from_sums
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.log_bias import LogBias, ModelBias, estimate_log_bias
 from deconfound.value.shrinkage import shrink_toward
@@ -26,6 +26,7 @@ __all__ = [
     "estimate_log_bias",
     "experiment_only",
     "raw_log",
+    "raw_log_from_sums",
     "shrink_toward",
     "tuned_doubly_robust",
 ]

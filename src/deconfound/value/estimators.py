@@ -7,9 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.value.clusters import Clusters
+from deconfound.design.outcome_sums import OutcomeSums
+from deconfound.value.clusters import Clusters, Influence
 from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL, ROUNDING_ATOL, ModelWeights, moderated
+from deconfound.value.small_sample import (
+    MIN_ROWS_PER_MODEL,
+    ROUNDING_ATOL,
+    MeanWeights,
+    ModelWeights,
+    SummedWeights,
+    moderated,
+)
 from deconfound.value.values import Values
 
 
@@ -67,14 +75,24 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     users. A model that only one ``cluster`` used, such as one user, has infinite variance.
     """
     weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
-    mean, influence = weights.mean(outcome), weights.influence(outcome)
+    return _log_values(models, weights, weights.influence(outcome), weights.mean(outcome), weights.clusters.count)
+
+
+def raw_log_from_sums(models: Sequence[str], sums: OutcomeSums) -> Values:
+    """``raw_log`` from sums over the rows, the same up to rounding while every cluster has sums of its own."""
+    weights = SummedWeights.from_sums(sums)
+    return _log_values(models, weights, weights.influence, weights.mean, weights.clusters)
+
+
+def _log_values(
+    models: Sequence[str], weights: MeanWeights, influence: Influence, mean: FloatArray, clusters: int
+) -> Values:
     own_variance = influence.variance()
     constant = bool((own_variance < ROUNDING_ATOL**2).all())
     dispersion = moderated(weights, influence, mean, all_constant=constant)
     covariance = influence.covariance() + np.diag(dispersion.added_variance(weights, own_variance, mean))
     covariance[weights.inestimable, weights.inestimable] = np.inf
-    limit = weights.clusters.count - 1.0
-    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df, max_difference_df=limit)
+    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df, max_difference_df=clusters - 1.0)
 
 
 def welch_satterthwaite_df(

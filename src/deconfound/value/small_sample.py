@@ -7,14 +7,16 @@ ratio that all models share: five good outcomes out of five do not show that a m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.value.clusters import Clusters, Influence
+from deconfound.design.outcome_sums import ClusterSums, OutcomeSums
+from deconfound.value.clusters import MAX_WAYS, Clusters, Influence
 
 MIN_ROWS_PER_MODEL = 2  # one row has no residual, so no variance
 PRIOR_DF = 4.0  # weight of the shared dispersion, in degrees of freedom; measured, see decision 0013
@@ -22,6 +24,30 @@ PRIOR_DF_CREDIT = 0.25  # part of PRIOR_DF counted as degrees of freedom: the mo
 PSEUDO_ROWS = 2.0  # one success and one failure added where a variance is taken at a mean (Agresti and Caffo, 2000)
 MAX_DISPERSION = 1.0  # of outcomes 0 and 1; assumed where no outcome varies
 ROUNDING_ATOL = 1e-12  # outcomes lie in [0, 1]; smaller differences are rounding
+
+
+class MeanWeights(Protocol):
+    """What the variance of a model's mean depends on, whether rows or sums over clusters are known."""
+
+    @property
+    def cluster_weight(self) -> tuple[FloatArray, ...]:
+        """Weight of each cluster in the mean of each model (clusters, k), for each way of clustering."""
+        ...
+
+    @property
+    def inestimable(self) -> NDArray[np.bool_]:
+        """Models (k,) whose variance cannot be estimated: too few rows, or all of them in one cluster."""
+        ...
+
+    @property
+    def sum_squared_weight(self) -> FloatArray:
+        """Sum of squared cluster weights (k,), the largest over the ways: one over the effective number of clusters."""
+        ...
+
+    @property
+    def df(self) -> FloatArray:
+        """Degrees of freedom of each model's own variance (k,)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +76,19 @@ class ModelWeights:
 
     @property
     def inestimable(self) -> NDArray[np.bool_]:
-        """Models (k,) whose variance cannot be estimated: too few rows, or all of them in one cluster."""
+        """Models (k,) with too few rows, or all of them in one cluster."""
         few_rows = (self.weight > 0).sum(axis=0) < MIN_ROWS_PER_MODEL
-        fewest = np.minimum.reduce([(weight > 0).sum(axis=0) for weight in self._counted])
-        return np.asarray(few_rows | (fewest < 2))
+        return np.asarray(few_rows | _in_one_cluster(self._counted))
 
     @property
     def sum_squared_weight(self) -> FloatArray:
-        """Sum of squared cluster weights (k,), the largest over the ways: one over the effective number of clusters."""
-        return np.asarray(np.maximum.reduce([(weight**2).sum(axis=0) for weight in self._counted]))
+        """Sum of squared cluster weights (k,)."""
+        return _sum_squared_weight(self._counted)
 
     @property
     def df(self) -> FloatArray:
-        """Degrees of freedom of each model's own variance (k,): (sum w^2)^2 / sum w^4 - 1 over clusters.
-
-        The smallest over the ways.
-        """
-        with np.errstate(invalid="ignore"):
-            by_way = [(weight**2).sum(axis=0) ** 2 / (weight**4).sum(axis=0) - 1 for weight in self._counted]
-        return np.where(self.inestimable, 0.0, np.maximum(np.minimum.reduce(by_way), 0.0))
+        """Degrees of freedom (k,)."""
+        return np.where(self.inestimable, 0.0, _cluster_df(self._counted))
 
     @property
     def _counted(self) -> tuple[FloatArray, ...]:
@@ -92,9 +112,89 @@ class ModelWeights:
         """
         centered = (column[:, None] if column.ndim == 1 else column) - np.nan_to_num(self.mean(column))
         sums = self.clusters.sums(self.weight * centered)
-        leverage = (np.where(weight < 1 - ROUNDING_ATOL, weight, 0.0) for weight in self.cluster_weight)
-        parts = tuple(part / np.sqrt(1 - own) for part, own in zip(sums.parts, leverage, strict=True))
-        return Influence(parts, sums.signs)
+        return Influence(_without_leverage(sums.parts, self.cluster_weight), sums.signs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummedWeights:
+    """As ``ModelWeights`` with equal weights for all rows of a model, from sums over clusters."""
+
+    cluster_weight: tuple[FloatArray, ...]  # (clusters of the way, k): one way, or two and their intersection
+    cluster_deviation: tuple[FloatArray, ...]  # (clusters of the way, k) weighted sums of outcomes minus their mean
+    mean: FloatArray  # (k,) NaN without rows
+
+    @classmethod
+    def from_sums(cls, sums: OutcomeSums) -> Self:
+        """A way whose clusters lie inside those of the other is left out, as in ``Clusters.from_codes``.
+
+        Where clusters were added up that cannot be seen, and no way is left out.
+        """
+        rows = sums.ways[0].counts.sum(axis=0)
+        size = np.maximum(rows, 1.0)
+        mean = np.where(rows > 0, sums.ways[0].totals.sum(axis=0) / size, np.nan)
+        ways = _distinct_ways(sums)
+        deviations = tuple((way.totals - way.counts * np.nan_to_num(mean)) / size for way in ways)
+        return cls(tuple(way.counts / size for way in ways), deviations, mean)
+
+    @property
+    def clusters(self) -> int:
+        """Number of clusters, of the way that has fewest."""
+        return min(len(weight) for weight in self._counted)
+
+    @property
+    def inestimable(self) -> NDArray[np.bool_]:
+        """Models (k,) with all rows in one cluster, or with none."""
+        return _in_one_cluster(self._counted)
+
+    @property
+    def sum_squared_weight(self) -> FloatArray:
+        """Sum of squared cluster weights (k,)."""
+        return _sum_squared_weight(self._counted)
+
+    @property
+    def df(self) -> FloatArray:
+        """Degrees of freedom (k,)."""
+        return np.where(self.inestimable, 0.0, _cluster_df(self._counted))
+
+    @property
+    def influence(self) -> Influence:
+        """Contribution of each cluster to the error of ``mean``, as ``ModelWeights.influence``."""
+        signs = (1.0, 1.0, -1.0)[: len(self.cluster_weight)]
+        return Influence(_without_leverage(self.cluster_deviation, self.cluster_weight), signs)
+
+    @property
+    def _counted(self) -> tuple[FloatArray, ...]:
+        return self.cluster_weight[:MAX_WAYS]
+
+
+def _distinct_ways(sums: OutcomeSums) -> tuple[ClusterSums, ...]:
+    if len(sums.ways) == 1 or any(way.is_folded for way in sums.ways):
+        return sums.ways
+    first, second, both = sums.ways
+    if len(both.keys) == len(second.keys):
+        return (first,)
+    return (second,) if len(both.keys) == len(first.keys) else sums.ways
+
+
+def _in_one_cluster(by_way: Sequence[FloatArray]) -> NDArray[np.bool_]:
+    fewest = np.minimum.reduce([(weight > 0).sum(axis=0) for weight in by_way])
+    return np.asarray(fewest < 2)
+
+
+def _sum_squared_weight(by_way: Sequence[FloatArray]) -> FloatArray:
+    return np.asarray(np.maximum.reduce([(weight**2).sum(axis=0) for weight in by_way]))
+
+
+def _cluster_df(by_way: Sequence[FloatArray]) -> FloatArray:
+    """(sum w^2)^2 / sum w^4 - 1 over clusters (k,), the smallest over the ways."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = [(weight**2).sum(axis=0) ** 2 / (weight**4).sum(axis=0) - 1 for weight in by_way]
+    return np.asarray(np.maximum(np.minimum.reduce(df), 0.0))
+
+
+def _without_leverage(parts: Sequence[FloatArray], weights: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
+    leverage = (np.where(weight < 1 - ROUNDING_ATOL, weight, 0.0) for weight in weights)
+    return tuple(part / np.sqrt(1 - own) for part, own in zip(parts, leverage, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +204,7 @@ class Moderated:
     dispersion: FloatArray  # (k,) variance of a mean / (mean (1 - mean)), times the effective number of clusters
     df: FloatArray  # (k,)
 
-    def added_variance(self, weights: ModelWeights, own_variance: FloatArray, mean: FloatArray) -> FloatArray:
+    def added_variance(self, weights: MeanWeights, own_variance: FloatArray, mean: FloatArray) -> FloatArray:
         """What the variance (k,) at a value (k,) lacks; independent of the other models' errors."""
         size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
         target = self.dispersion * size * binomial_variance(mean, self.dispersion * size)
@@ -112,7 +212,7 @@ class Moderated:
 
 
 def moderated(
-    weights: ModelWeights, influence: Influence, mean_outcome: FloatArray, *, all_constant: bool = False
+    weights: MeanWeights, influence: Influence, mean_outcome: FloatArray, *, all_constant: bool = False
 ) -> Moderated:
     """Raise dispersions toward the one that all models share; ``influence`` is that of each mean.
 
@@ -139,7 +239,7 @@ def moderated(
     return Moderated(dispersion, np.where(weights.inestimable, np.inf, moderated_df(df, prior)))
 
 
-def variance_information(weights: ModelWeights, influence: Influence) -> float:
+def variance_information(weights: MeanWeights, influence: Influence) -> float:
     """Information about a variance in one row, relative to a row of normal outcomes; at most one.
 
         2 / (kurtosis - 1),      kurtosis over the clusters of all models

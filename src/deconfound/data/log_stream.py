@@ -1,0 +1,94 @@
+"""A log that is too long for memory: parts that are read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from deconfound.data.tables import Log, RowNumbers, is_in
+
+SAMPLE_ROWS = 50_000
+"""Rows of a streamed log that are in memory, for checks that look at single rows."""
+
+
+class LogPart(Protocol):
+    """A piece of a log that can be read again: a file, some row groups of one, a slice of a table.
+
+    Batches are bounded in rows and bytes. Their rows are valid and have an outcome. Every batch of every part has the
+    same columns.
+    """
+
+    @property
+    def name(self) -> str:
+        """For messages and progress, such as "logs/2026-05.parquet rows 1-65,536"."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Bytes, for progress."""
+        ...
+
+    def batches(self) -> Iterator[Log]:
+        """Read the part from its beginning."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class LogStream:
+    """A log in parts that can be read again and again, and the rows that checks compare with the replay."""
+
+    parts: tuple[LogPart, ...]
+    rows: int  # with an outcome
+    on_replayed: Log  # rows whose context is in the replay: all, or a uniform sample of stated size
+
+    def in_content_order(self) -> LogStream:
+        """The same stream, with the rows in memory in an order that does not depend on files."""
+        return replace(self, on_replayed=self.on_replayed.in_content_order())
+
+
+@dataclass(frozen=True, eq=False)
+class TablePart:
+    """Consecutive rows of a log in memory."""
+
+    log: Log
+    start: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """The table and its rows."""
+        return f"{self.log.source} rows {self.start + 1:,}-{self.start + self.rows:,}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of the slice."""
+        return int(self._table.nbytes)
+
+    def batches(self) -> Iterator[Log]:
+        """The slice, as one batch."""
+        yield replace(self.log, arrow=self._table, row_numbers=RowNumbers())
+
+    @property
+    def _table(self) -> pa.Table:
+        return self.log.arrow.slice(self.start, self.rows)
+
+
+def slices_of(log: Log, rows_per_batch: int) -> tuple[TablePart, ...]:
+    """Cut a log in memory into parts of at most ``rows_per_batch`` rows."""
+    starts = range(0, len(log), rows_per_batch)
+    return tuple(TablePart(log, start, min(rows_per_batch, len(log) - start)) for start in starts)
+
+
+def stream_rows(log: Log, contexts: Collection[str], rows_per_batch: int) -> tuple[LogStream, Log]:
+    """A log in memory, in content order, as a stream, and its sample; ``contexts`` are the replayed ones.
+
+    The content order is that of a hash of the rows, so its first rows are a uniform sample.
+    """
+    on_replayed = log.filter(is_in(log.arrow["context_id"], contexts))
+    first = np.arange(len(log)) < SAMPLE_ROWS
+    sample = log if first.all() else log.filter(first)
+    return LogStream(slices_of(log, rows_per_batch), len(log), on_replayed), sample
