@@ -34,6 +34,11 @@ class SummedRows:
         return cls(log, count_models(log, experiment))
 
     @property
+    def sample(self) -> Rows:
+        """All rows."""
+        return self.rows
+
+    @property
     def total_weight(self) -> float:
         """Number of log rows."""
         return self.rows.total_weight
