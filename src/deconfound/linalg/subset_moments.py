@@ -29,7 +29,7 @@ class SubsetMoments:
     def of(self, train: IntArray) -> Moments:
         """Over the rows ``train``; a row that is drawn twice counts twice."""
         rows, count = np.unique(train, return_counts=True)
-        return Moments.estimate(self.features.take(rows), self.target[rows, None], self.weight[rows] * count)
+        return Moments.of_rows(self.features.take(rows), self.target[rows, None], self.weight[rows] * count)
 
     @cached_property
     def narrow(self) -> NarrowMoments:

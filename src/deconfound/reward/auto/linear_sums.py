@@ -16,7 +16,7 @@ def weighted_gram(rows: LinearRows, weight: FloatArray) -> Arrowhead:
     used = np.flatnonzero(weight)
     rows, weight = rows.take(used), weight[used]
     columns, dense = rows.columns, np.hstack([rows.psi, np.ones((len(weight), 1))])
-    text = Moments.estimate(rows.phi, dense, weight)
+    text = Moments.of_rows(rows.phi, dense, weight)
     total = text.weight
     gram = np.empty((columns.shared, columns.shared))
     at = slice(columns.text), slice(columns.text, columns.shared)
