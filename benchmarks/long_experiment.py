@@ -3,10 +3,11 @@
     python -m benchmarks.long_experiment --rows 1000 5000 20000
     python -m benchmarks.long_experiment --rows 20000 --family all --texts short
 
-Invented studies: ``--log`` log rows, six models, one draw per replayed cell, users with several rows each, and a log whose users rate
-the model of their choice higher. The experiment has other contexts than the log, but for a tenth. Each evaluation runs in
-a process of its own. Printed are seconds by the clock and of the processor (both cores added up), peak memory, the
-seconds of each stage, the error of the values, and the error of the reward's differences between models.
+Invented studies: ``--log`` log rows, six models, one draw per replayed cell, users with several rows each, and a log
+whose users rate some models higher if they choose them. A tenth of the log's rows have a context of the experiment.
+Each evaluation runs in a process of its own. Printed are seconds by the clock and of the processor (all cores added
+up), peak memory, the processor's seconds in each stage, the error of the values, and the error of the reward's
+differences between models on one context.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def run_child(folder: Path, families: tuple[str, ...]) -> None:
     for family in families:
         fitted = prepared.cross_fit(family)
         result = prepared.result(fitted)
-        wrong = _centered(fitted.q) - _centered(truth["q"][prepared.arrays.experiment.context])
+        wrong = centered(fitted.q) - centered(truth["q"][prepared.arrays.experiment.context])
         errors[family] = (rmse(result.values.estimate, truth["value"]), float(np.sqrt((wrong**2).mean())))
     times.append(("end", process_time()))
     seconds: dict[str, float] = {}
@@ -171,7 +172,7 @@ def run_child(folder: Path, families: tuple[str, ...]) -> None:
     print(json.dumps([perf_counter() - started[0], process_time() - started[1], peak, seconds, errors]))
 
 
-def _centered(q: FloatArray) -> FloatArray:
+def centered(q: FloatArray) -> FloatArray:
     return np.asarray(q - q.mean(axis=1, keepdims=True))
 
 
