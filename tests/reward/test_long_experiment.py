@@ -80,3 +80,13 @@ def test_wide_features_keep_their_inner_products():
     wide = random_rows(1, ROWS, width=200).phi
     assert not FactorizationLimits(max_experiment_kernel=10, max_dense_kernel=100).prefers_sums(wide)
     assert not DEFAULT_LIMITS.prefers_sums(wide)
+
+
+def test_too_many_models_for_sums_are_fitted_by_rows(both, monkeypatch):
+    monkeypatch.setattr("deconfound.reward.summed_rows.MAX_MODEL_COLUMNS", 10)
+    log, experiment = random_rows(0, 300), random_rows(1, ROWS)
+    by_sums = TrainingData(log, experiment, BY_SUMS)
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    assert by_sums.log.moments is None
+    one, other = (Auto.prepare(data, [candidate]).fit(candidate, np.arange(ROWS)) for data in (both[0], by_sums))
+    np.testing.assert_array_equal(one.phi_coef, other.phi_coef)

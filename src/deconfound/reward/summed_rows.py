@@ -16,6 +16,9 @@ from deconfound.reward.auto.linear_columns import LinearMoments
 from deconfound.reward.auto.linear_sums import count_models, moments_of_rows
 from deconfound.reward.log_source import LoggedRows
 
+MAX_MODEL_COLUMNS = 20_000
+"""Columns of single models, up to about 150 of them; sums of more with the text would need gigabytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class SummedRows:
@@ -49,8 +52,11 @@ class SummedRows:
         return self.rows.phi.shape[1]
 
     @cached_property
-    def moments(self) -> LinearMoments:
-        """Sums over the columns of ``auto``."""
+    def moments(self) -> LinearMoments | None:
+        """Sums over the columns of ``auto``; None with more than ``MAX_MODEL_COLUMNS`` of single models."""
+        modifiers = 0 if self.rows.modifiers is None else self.rows.modifiers.shape[1]
+        if self.n_models * (1 + modifiers) > MAX_MODEL_COLUMNS:
+            return None
         mean = float(self.rows.normalized_weight @ self.rows.require_outcome())
         return moments_of_rows(self.rows, self.n_models, KernelScale.from_log(self.rows), mean)
 
