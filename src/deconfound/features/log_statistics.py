@@ -76,6 +76,11 @@ class LogStatistics:
         self.missing_labels = self.missing_labels + other.missing_labels
         self.fingerprint = (self.fingerprint + other.fingerprint) & FINGERPRINT_MASK
 
+    def merge(self, other: LogStatistics) -> LogStatistics:
+        """``add``, for a fold over the statistics of parts; returns this object."""
+        self.add(other)
+        return self
+
     def _present(self) -> list[LogSums]:
         return [sums for sums in (*self.folds, self.rest) if sums is not None]
 

@@ -119,13 +119,14 @@ class SummedLog:
             weight,
             mean,
             scale,
+            psi_repeats_phi=self.maps.psi_repeats_phi,
         )
 
     def _kernel_scale(self) -> tuple[KernelScale, FloatArray]:
         """Scales as ``KernelScale.from_log`` has them, and the map from [x, 1] to scaled psi (text + dense + 1, r)."""
         at, weight, one = self.maps.phi_at, self.sums.rows, self._one
         square_norm = float((self.maps.phi_scale**2 * np.diag(self._gram)[at]).sum() / weight)
-        psi = self.maps.psi_coef[:, :0] if self.maps.psi_repeats_phi else self.maps.psi_coef
+        psi = self.maps.psi_coef
         gram = self._gram[: one + 1, : one + 1]
         mean = psi.T @ gram[:, one] / weight
         variance = np.einsum("ij,ij->j", psi, gram @ psi) / weight - mean**2

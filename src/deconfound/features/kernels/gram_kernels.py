@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from deconfound.features.kernels.compile_kernel import INTS, Array, Number, compiled
+from deconfound.features.kernels.compile_kernel import CODES, INTS, Array, Number, compiled
 
 _INDICES = "Array(int32, 1, 'C', readonly=True)"
 _VALUES = "Array(float64, 1, 'C', readonly=True)"
@@ -24,7 +24,7 @@ def find_edges(starts: Array, columns: Array, shift: Number, edges: Array) -> No
         edges[blocks, row] = at
 
 
-@compiled(f"void({_EDGES}, {_INDICES}, {_VALUES}, int64, int64, int64, int64, int64, float64[:, ::1])")
+@compiled(f"void({_EDGES}, {CODES}, {_VALUES}, int64, int64, int64, int64, int64, float64[:, ::1])")
 def add_tile(
     edges: Array,
     columns: Array,
@@ -36,16 +36,31 @@ def add_tile(
     shift: Number,
     tile: Array,
 ) -> None:
-    """Add X'X of the rows ``first`` to ``last`` - 1 in two blocks of columns; in one block, its upper triangle."""
-    mask = np.int64((1 << shift) - 1)
+    """Add X'X of the rows ``first`` to ``last`` - 1 in two blocks of columns; in one block, its upper triangle.
+
+    Four entries of the left block at once read each entry of the right block once.
+    """
+    mask = np.uint32((1 << shift) - 1)
     for row in range(first, last):
-        start, stop = edges[right, row], edges[right + 1, row]
+        at, end, start, stop = edges[left, row], edges[left + 1, row], edges[right, row], edges[right + 1, row]
         if start == stop:
             continue
-        for one in range(edges[left, row], edges[left + 1, row]):
-            value, sums = values[one], tile[columns[one] & mask]
-            for other in range(max(start, one) if left == right else start, stop):
-                sums[columns[other] & mask] += value * values[other]
+        while at + 4 <= end:
+            one, two, three, four = values[at], values[at + 1], values[at + 2], values[at + 3]
+            ones, twos = tile[columns[at] & mask], tile[columns[at + 1] & mask]
+            threes, fours = tile[columns[at + 2] & mask], tile[columns[at + 3] & mask]
+            for other in range(at if left == right else start, stop):
+                column, value = columns[other] & mask, values[other]
+                ones[column] += one * value
+                twos[column] += two * value
+                threes[column] += three * value
+                fours[column] += four * value
+            at += 4
+        while at < end:
+            one, ones = values[at], tile[columns[at] & mask]
+            for other in range(at if left == right else start, stop):
+                ones[columns[other] & mask] += one * values[other]
+            at += 1
 
 
 @compiled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -126,6 +126,7 @@ class LinearMoments:
     weight: float  # number of rows
     mean: float  # of the outcomes of the whole log
     scale: KernelScale
+    psi_repeats_phi: bool = False  # the proxies are the text columns again, and have no variance of their own
 
     def folded(self, width: int) -> LinearMoments:
         """The moments after adding up text columns whose numbers are equal modulo ``width``."""
@@ -137,8 +138,7 @@ class LinearMoments:
         borders = np.stack([_fold_rows(border, columns.text, width) for border in gram.borders])
         cross = _fold_rows(self.cross[:, None], columns.text, width)[:, 0]
         narrow = LinearColumns(width, columns.proxies, columns.models, columns.modifiers)
-        folded_gram = Arrowhead(shared, borders, gram.corners)
-        return LinearMoments(narrow, folded_gram, cross, self.square, self.weight, self.mean, self.scale)
+        return replace(self, columns=narrow, gram=Arrowhead(shared, borders, gram.corners), cross=cross)
 
 
 def fold_columns(matrix: FloatArray, text: int, width: int) -> FloatArray:

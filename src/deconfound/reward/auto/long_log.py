@@ -46,7 +46,10 @@ def fit_long_variance_components(moments: LinearMoments, experiment: Rows) -> Va
     columns = moments.columns
     has_models = columns.models > 0 and experiment.model is not None
     present = present_components(
-        psi=columns.proxies > 0, model=has_models, log_model=columns.models > 0, modifiers=columns.modifiers > 0
+        psi=columns.proxies > 0 and not moments.psi_repeats_phi,
+        model=has_models,
+        log_model=columns.models > 0,
+        modifiers=columns.modifiers > 0,
     )
     start = prior_variances(moments.square / moments.weight)
 

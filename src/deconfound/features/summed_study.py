@@ -31,7 +31,10 @@ def streamed_if_long(study: Study, features: FeatureSpec) -> Study:
         return study
     contexts = study.replay.arrow["context_id"].unique().to_pylist()
     stream, sample = stream_rows(study.log, contexts, BATCH_ROWS)
-    return replace(study, log=sample, log_stream=stream)
+    unrated = study.unrated_log
+    if unrated is not None:  # as many of them as of the rated rows, or models would seem to be rated less often
+        unrated = unrated.filter(np.arange(len(unrated)) < len(unrated) * len(sample) / len(study.log))
+    return replace(study, log=sample, log_stream=stream, unrated_log=unrated)
 
 
 def long_study_arrays(
