@@ -25,9 +25,9 @@ from deconfound.errors import UsageError, check_seed
 from deconfound.evaluation_options import EvaluationOptions
 from deconfound.evidence import require_feasible_size, require_information, require_rows
 from deconfound.features import FeatureSpec, Featurizer
-from deconfound.features.summed_study import long_study_arrays, streamed_if_long
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import LongLogArrays, StudyArrays
+from deconfound.features.summed_study import long_study_arrays, streamed_if_long
 from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments

@@ -100,7 +100,7 @@ class FamilyDefaults:
     learns_from_experiment: ClassVar[bool] = True
     surface_share: ClassVar[float | None] = None
     max_log_rows: ClassVar[int | None] = None
-    max_experiment_rows: ClassVar[int] = 100_000
+    max_experiment_rows: ClassVar[int] = 50_000
 
     def fit(self: F, log: Rows, experiment: Rows) -> RewardFit:
         """Prepare for one candidate and fit it."""
