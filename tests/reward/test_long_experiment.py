@@ -64,6 +64,15 @@ def test_auto_agrees_to_eight_digits(absent, both, trains, monkeypatch):
         np.testing.assert_allclose(left.predict_by_model(new, 3), right.predict_by_model(new, 3), atol=1e-8)
 
 
+def test_systems_that_do_not_converge_are_factored(both, trains, monkeypatch):
+    monkeypatch.setattr(long_log, "MAX_WRITTEN_ROWS", 1)
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    expected = Auto.prepare(both[1], [candidate]).predict(candidate, trains)
+    monkeypatch.setattr("deconfound.reward.auto.primal_rows.MAX_ITERATIONS", 1)
+    for left, right in zip(Auto.prepare(both[1], [candidate]).predict(candidate, trains), expected, strict=True):
+        np.testing.assert_allclose(left, right, atol=1e-8)
+
+
 def test_auto_estimates_its_variances_from_the_same_rows(both):
     by_rows, by_sums = both
     assert Auto().resolve(by_rows) == Auto().resolve(by_sums)
