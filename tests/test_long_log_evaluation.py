@@ -108,6 +108,10 @@ def test_a_long_log_in_memory_takes_this_path_and_says_so(monkeypatch):
     assert result.counts.log == expected.counts.log
 
 
+def test_no_log_is_so_long_that_auto_samples_it():
+    assert Auto.max_log_rows == summed_study.MAX_ROWS_IN_MEMORY
+
+
 def test_many_equal_rows_do_not_make_a_log_long(monkeypatch):
     monkeypatch.setattr(summed_study, "MAX_ROWS_IN_MEMORY", 100)
     study = demo_study("text")

@@ -19,8 +19,8 @@ from deconfound.features.summed_proxy import with_proxy_of_sums
 from deconfound.findings import Finding, Notice
 from deconfound.progress import Progress
 
-MAX_ROWS_IN_MEMORY = 12_000
-"""Distinct log rows up to which fits work with the rows themselves, at full width."""
+MAX_ROWS_IN_MEMORY = 6_000
+"""Distinct log rows up to which fits work with the rows themselves, at full width; ``auto`` would sample more."""
 
 
 def streamed_if_long(study: Study, features: FeatureSpec) -> Study:

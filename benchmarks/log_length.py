@@ -1,0 +1,166 @@
+"""What is a long log worth? Errors of ``auto`` on all rows, and on a random sample of 6,000, by the log's length.
+
+    python -m benchmarks.log_length --lengths 2000 6000 20000 --strengths 0.3 1.0 --save lengths.csv
+    python -m benchmarks.log_length --draw lengths.csv --picture docs/pictures/log-length.svg
+
+Each study has 600 randomized rows, one replayed output of six models on each of their contexts, and a log with known
+confounding. Printed are the root mean square errors of the reward of replayed outputs and of the models' values, the
+standard error of the values, and the regret of choosing the model with the largest reward on each context. Up to 6,000
+rows nothing is sampled, and the two differ in the number of hashed columns only. The seconds are those of the
+processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.long_log_studies import World
+from deconfound.crossfit import cross_fit
+from deconfound.data import Study, stream_rows
+from deconfound.evaluation import FOLDS
+from deconfound.features import FeatureSpec
+from deconfound.features.log_pass import BATCH_ROWS
+from deconfound.features.study_arrays import StudyArrays
+from deconfound.features.summed_study import long_study_arrays
+from deconfound.loading import load
+from deconfound.progress import no_progress
+from deconfound.reward import Auto
+from deconfound.surface_share import StudyTrainingData
+from deconfound.threads import one_blas_thread
+from deconfound.value import tuned_doubly_robust
+from deconfound.value_methods import score_experiment
+
+EXPERIMENT_ROWS = 600
+ALL, SAMPLE = "all rows", "sample"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """One evaluation against the truth."""
+
+    strength: float
+    rows: int
+    study: int
+    log: str
+    q_rmse: float
+    value_rmse: float
+    standard_error: float
+    regret: float
+    seconds: float
+
+
+def measure(strength: float, rows: int, seed: int, logs: Iterable[str]) -> Iterator[Errors]:
+    """``auto`` on one study, for each use of its log."""
+    world = World(seed, strength, on_replayed=0.0)
+    experiment, replay, truth = world.experiment_and_replay(EXPERIMENT_ROWS)
+    table = pa.concat_tables(world.log_pieces(rows, experiment))
+    study = load(log=table, experiment=experiment, replay=replay).in_content_order()
+    for log in logs:
+        start = time.process_time()
+        with one_blas_thread():
+            arrays = _arrays(study, log)
+            fitted = cross_fit(StudyTrainingData(arrays), Auto(), FOLDS, 0, None, no_progress, 2)
+            values = tuned_doubly_robust(score_experiment(arrays, fitted))
+        q = fitted.q_all_contexts  # contexts are sorted by name, as the rows of the experiment are
+        regret = truth.max(axis=1) - truth[np.arange(len(truth)), q.argmax(axis=1)]
+        yield Errors(
+            strength,
+            rows,
+            seed,
+            log,
+            float(np.sqrt(((q - truth) ** 2).mean())),
+            float(np.sqrt(((values.estimate - world.value) ** 2).mean())),
+            float(np.sqrt(np.diag(values.covariance).mean())),
+            float(regret.mean()),
+            time.process_time() - start,
+        )
+
+
+def _arrays(study: Study, log: str) -> StudyArrays:
+    if log == SAMPLE:
+        return StudyArrays.from_study(study, FeatureSpec())
+    stream, sample = stream_rows(study.log, (), BATCH_ROWS)
+    long = replace(study, log=sample, log_stream=stream)
+    return long_study_arrays(long, stream, FeatureSpec(), FOLDS, 0, no_progress)
+
+
+def draw(errors: list[Errors], path: Path) -> None:
+    """Error of the reward and regret against the log's length, one column per strength."""
+    import matplotlib.pyplot as plt
+
+    strengths = sorted({each.strength for each in errors})
+    kinds = (("q_rmse", "RMSE of the reward"), ("regret", "regret per context"))
+    figure, axes = plt.subplots(len(kinds), len(strengths), figsize=(4 * len(strengths), 6), sharex=True, sharey="row")
+    for column, strength in enumerate(strengths):
+        for row, (name, label) in enumerate(kinds):
+            axis = axes[row][column]
+            for log, color in ((ALL, "#0b6e99"), (SAMPLE, "#b3541e")):
+                lengths, means = _means(errors, strength, log, name)
+                axis.plot(lengths, means, "o-", color=color, label="all rows" if log == ALL else "at most 6,000 rows")
+            axis.set_xscale("log")
+            axis.set_ylim(bottom=0)
+            axis.grid(alpha=0.3)
+            axis.set_title(f"confounding {strength:g}" if row == 0 else "")
+            axis.set_xlabel("rows of the log" if row == len(kinds) - 1 else "")
+            axis.set_ylabel(label if column == 0 else "")
+    axes[0][0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _means(errors: list[Errors], strength: float, log: str, name: str) -> tuple[list[int], list[float]]:
+    mine = [each for each in errors if each.strength == strength and each.log == log]
+    lengths = sorted({each.rows for each in mine})
+    return lengths, [float(np.mean([getattr(each, name) for each in mine if each.rows == rows])) for rows in lengths]
+
+
+def _read(path: Path) -> list[Errors]:
+    kinds = {field.name: {"int": int, "float": float, "str": str}[str(field.type)] for field in fields(Errors)}
+    with path.open(newline="") as file:
+        return [Errors(**{name: kinds[name](value) for name, value in row.items()}) for row in csv.DictReader(file)]
+
+
+def main() -> None:
+    """Measure, or draw what was measured."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[2_000, 6_000, 20_000])
+    parser.add_argument("--strengths", type=float, nargs="+", default=[0.3, 1.0])
+    parser.add_argument("--studies", type=int, default=1)
+    parser.add_argument("--logs", nargs="+", choices=(ALL, SAMPLE), default=[ALL, SAMPLE])
+    parser.add_argument("--save", type=Path, help="add the rows to this CSV file")
+    parser.add_argument("--draw", type=Path, help="draw the rows of this CSV file")
+    parser.add_argument("--picture", type=Path)
+    arguments = parser.parse_args()
+    if arguments.draw is not None:
+        draw(_read(arguments.draw), arguments.picture)
+        return
+    names = [field.name for field in fields(Errors)]
+    print(" ".join(names), flush=True)
+    for rows in arguments.lengths:
+        for seed in range(arguments.studies):
+            for strength in arguments.strengths:
+                for errors in measure(strength, rows, seed, arguments.logs):
+                    print(" ".join(f"{x:.4f}" if isinstance(x, float) else str(x) for x in astuple(errors)), flush=True)
+                    if arguments.save is not None:
+                        _append(arguments.save, names, errors)
+
+
+def _append(path: Path, names: list[str], errors: Errors) -> None:
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        if is_new:
+            writer.writeheader()
+        writer.writerow(asdict(errors))
+
+
+if __name__ == "__main__":
+    main()

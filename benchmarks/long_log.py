@@ -1,0 +1,103 @@
+"""How long does an evaluation of a long log take, and how much memory?
+
+    python -m benchmarks.long_log --rows 1000000
+
+A log with about 1 KB of text per row is written as Parquet files to a temporary folder. A new process then evaluates
+it, with ``auto`` or with all six families of the paper on the same sums. Printed are rows, megabytes of text, elapsed
+and processor seconds, speed, and the largest memory of that process. On a machine that others use, elapsed seconds say
+little; processor seconds are those of all threads together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.long_log_studies import World, streamed_study, write_log
+from deconfound.data import SAMPLE_ROWS
+from deconfound.evaluation import PAPER_FAMILY_NAMES, prepare
+from deconfound.reward import Auto
+
+MEGABYTE = 1e6
+EXPERIMENT_ROWS = 600
+WORLD_SEED, STRENGTH = 0, 0.5
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process used."""
+
+    elapsed: float
+    processor: float
+    peak_megabytes: float
+
+
+def main() -> None:
+    """Write the study, evaluate it in a new process, and print one line per choice of families."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--families", choices=("auto", "all", "both"), default="auto")
+    parser.add_argument("--study", type=Path, help="evaluate the study in this folder and print what it took")
+    arguments = parser.parse_args()
+    if arguments.study is not None:
+        _evaluate(arguments.study, arguments.families, arguments.rows[0])
+        return
+    chosen = ("auto", "all") if arguments.families == "both" else (arguments.families,)
+    print("      rows    MB  families  elapsed s  processor s  MB/s of processor  peak MB", flush=True)
+    for rows in arguments.rows:
+        with tempfile.TemporaryDirectory() as folder:
+            megabytes = write_study(Path(folder), rows) / MEGABYTE
+            for families in chosen:
+                run = _run(Path(folder), families, rows)
+                speed = megabytes / run.processor
+                print(
+                    f"{rows:>10,} {megabytes:>5.0f}  {families:<8}  {run.elapsed:>9.0f}  {run.processor:>11.0f}  "
+                    f"{speed:>17.1f}  {run.peak_megabytes:>7,.0f}",
+                    flush=True,
+                )
+
+
+def write_study(folder: Path, rows: int) -> int:
+    """Write the three tables and a random sample of the log; returns the bytes of the log's texts."""
+    world = World(WORLD_SEED, STRENGTH)
+    experiment, replay, _ = world.experiment_and_replay(EXPERIMENT_ROWS)
+    (folder / "log").mkdir()
+    size = write_log(world, rows, experiment, folder / "log")
+    pq.write_table(experiment, folder / "experiment.parquet")
+    pq.write_table(replay, folder / "replay.parquet")
+    files = sorted((folder / "log").glob("*.parquet"))
+    per_file = -(-SAMPLE_ROWS // len(files))  # rows are independent, so the first of each file are a random sample
+    pieces = [next(pq.ParquetFile(path).iter_batches(per_file)) for path in files]
+    pq.write_table(pa.Table.from_batches(pieces).slice(0, SAMPLE_ROWS), folder / "sample.parquet")
+    return size
+
+
+def _run(folder: Path, families: str, rows: int) -> Run:
+    command = [sys.executable, "-m", "benchmarks.long_log", "--study", str(folder), "--families", families]
+    start = time.monotonic()
+    output = subprocess.run([*command, "--rows", str(rows)], check=True, capture_output=True, text=True).stdout
+    processor, peak = (float(number) for number in output.split()[-2:])
+    return Run(time.monotonic() - start, processor, peak)
+
+
+def _evaluate(folder: Path, families: str, rows: int) -> None:
+    tables = (pq.read_table(folder / f"{name}.parquet") for name in ("sample", "experiment", "replay"))
+    study = streamed_study(folder / "log", rows, *tables)
+    prepared = prepare(study)
+    for family in (Auto(),) if families == "auto" else PAPER_FAMILY_NAMES:
+        prepared.evaluate(family)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / MEGABYTE)
+
+
+if __name__ == "__main__":
+    main()
