@@ -32,6 +32,7 @@ from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
+from deconfound.long_experiment import features_for, long_experiment_findings
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
@@ -71,7 +72,7 @@ def evaluate(
     ``family`` is "auto", one of the paper's six, a variant, or a family object, which is tuned over its grid.
     """
     if isinstance(study, Study):
-        require_feasible_size(len(study.experiment), _resolve_family(family), study.experiment.source)
+        require_feasible_size(study, _resolve_family(family))
     return prepare(study, level, seed, options=options, progress=progress).evaluate(family)
 
 
@@ -102,7 +103,8 @@ def prepare(
     study = streamed_if_long(study.in_content_order(), options.features)
     segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
     with one_blas_thread():
-        arrays = _study_arrays(study, options, seed, progress)
+        features = features_for(len(study.experiment), options.features)
+        arrays = _study_arrays(study, replace(options, features=features), seed, progress)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
@@ -133,7 +135,7 @@ class PreparedStudy:
     def cross_fit(self, family: str | Family) -> CrossFit[Family]:
         """Fit one family so that no experiment row is scored by a reward that has seen its outcome."""
         chosen, options = _resolve_family(family), self.options
-        require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
+        require_feasible_size(self.study, chosen)
         with one_blas_thread():
             return cross_fit(
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
@@ -305,13 +307,16 @@ class PreparedStudy:
         )
 
     def _findings(self, family: Family) -> tuple[Finding, ...]:
-        notices = (*self.study.findings, *self.arrays.featurizer.findings)
+        rows, featurizer = len(self.study.experiment), self.arrays.featurizer
+        notices = (*self.study.findings, *featurizer.findings, *long_experiment_findings(rows, featurizer.spec))
         return (*notices, *self.checks.findings, *self._log_finding(family))
 
     def _log_finding(self, family: Family) -> tuple[Finding, ...]:
         """How a long log was used."""
         if self.arrays.long_log is not None:
             return (_summed_log_finding(self.study, self.arrays.featurizer),)
+        if family.max_log_rows is None or self._training.at(0.0).log.moments is not None:
+            return ()  # every row is used, as ``auto`` does beside a long experiment
         return _log_sampling_finding(len(self.arrays.log.weight), family)
 
 

@@ -16,6 +16,7 @@ from deconfound.reward.auto.linear_columns import LinearMoments, LinearRows, fol
 from deconfound.reward.auto.marginal_likelihood import maximize_posterior_density
 from deconfound.reward.auto.moment_likelihood import MomentLikelihood
 from deconfound.reward.auto.moment_posterior import MomentPosterior
+from deconfound.reward.auto.primal_rows import PrimalRows
 from deconfound.reward.auto.variance_components import (
     PRIOR_LOG_SD,
     VarianceComponents,
@@ -26,6 +27,7 @@ from deconfound.reward.auto.variance_components import (
 from deconfound.reward.fit import RewardFit
 
 MAX_WRITTEN_ROWS = 2_000  # of the experiment; more are never written out, nor is a matrix of their size
+MAX_PRIMAL_COLUMNS = 6_000  # up to which matrices of their size are written out; every model has its own
 LEARNING_ROWS = 1_000  # of the experiment that the variances are learned from; each step takes the cube of it
 LEARNING_WIDTH = 1_024  # text columns while the variances are learned; each step takes the cube of it
 
@@ -118,12 +120,15 @@ class PreparedLongAuto:
 
 
 def _conditional_rows(posterior: MomentPosterior, rows: LinearRows) -> ConditionalRows:
-    """The experiment's rows given the log: their covariance as a matrix, or as products if there are many."""
-    mean = rows.times(posterior.mean[:, None])[:, 0]
+    """The experiment's rows given the log: their covariance as a matrix, that of the columns, or products."""
     if len(rows.model) <= MAX_WRITTEN_ROWS:
+        mean = rows.times(posterior.mean[:, None])[:, 0]
         return FactoredRows(mean, posterior.covariance_of(rows.toarray()))
+    if rows.columns.size <= MAX_PRIMAL_COLUMNS:
+        return PrimalRows.from_posterior(posterior, rows)
 
     def product(columns: FloatArray) -> FloatArray:
         return rows.times(posterior.covariance_times(rows.transposed_times(columns)))
 
+    mean = rows.times(posterior.mean[:, None])[:, 0]
     return IterativeRows.approximate(mean, product, rows.trace(posterior.prior_variance))
