@@ -95,8 +95,9 @@ class _ExperimentTerm:
         damped = posterior.damping[:, None] * rows.T
         solved = posterior.factored.solve(damped)
         gap, half = damped - solved, _product(damped.T, solved)
-        scaled = rows * np.sqrt(posterior.prior_variance)
-        covariance = scaled @ scaled.T - damped.T @ damped + (half + half.T) / 2.0
+        # V - P^2 = V B / S, which is zero or more: the part of the reward that the log cannot show.
+        own = rows * np.sqrt(np.maximum(posterior.prior_variance - posterior.damping**2, 0.0))
+        covariance = own @ own.T + (half + half.T) / 2.0
         covariance[np.diag_indices_from(covariance)] += noise
         triangle = linalg.cholesky(covariance, lower=True, check_finite=False)
         residual = target - rows @ posterior.mean
