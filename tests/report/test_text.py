@@ -159,7 +159,7 @@ def test_with_costs_everything_but_the_log_is_net(result):
     assert "net of cost" in answer_lines(net)[0]
     assert "before cost" in answer_lines(net)[-1]
     heading, *rows = value_rows(net)
-    assert heading[2:6] == ("net value", "95 % interval", "cost", "value")
+    assert heading[2:6] == ("net value", "95 % interval", "cost", "before cost: value")
     gross = result.values.table()[0]
     last, low = rows[-1], net.values.interval()[result.models.index(first), 0]
     assert last[1:3] == (first, f"{gross['estimate'] - 0.9:.3f}")

@@ -64,6 +64,7 @@ def document(result: Result) -> dict[str, Any]:
         "outcome_unit": result.outcome_unit,
         "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
+        "net_raw_log": None if result.values.cost is None else to_jsonable(result.raw_log.estimate - result.values.cost),
         "best_set": list(result.values.best_set(result.level)),
         "lead_bound": result.values.lead_bound(result.level),
         "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),

@@ -26,8 +26,9 @@ def plot_values(result: Result) -> Figure:
     """Dots and bars for values and intervals, diamonds for the raw log; with costs, all of it net of cost."""
     scale, rows = Scale.of(result), result.values.table(result.level)
     title = f"Value of each model with {format_percent(result.level)} intervals, and the raw log's mean"
+    net = "" if result.values.cost is None else ", less the cost"
     with style_context():
-        figure, axes = _figure(len(rows), title, "Diamonds: mean outcome in the log, uncorrected.")
+        figure, axes = _figure(len(rows), title, f"Diamonds: mean outcome in the log, uncorrected{net}.")
         logged = result.raw_log.estimate - result.values.cost_or_zero
         for place, row in enumerate(rows):
             low, high, value = (_on_scale(scale, float(row[key])) for key in ("low", "high", "estimate"))
@@ -36,7 +37,7 @@ def plot_values(result: Result) -> Figure:
             axes.plot([value], [place], "o", color=VALUE)
             in_log = _on_scale(scale, float(logged[result.models.index(str(row["model"]))]))
             axes.plot([in_log], [place], "D", color=LOG, fillstyle="none", markeredgewidth=1.5)
-        _label(axes, [str(row["model"]) for row in rows], scale.unit or "value")
+        _label(axes, [str(row["model"]) for row in rows], scale.unit or ("value" if result.values.cost is None else "net value"))
         if scale.width < 0:
             axes.invert_xaxis()
         return figure

@@ -108,13 +108,14 @@ def answer_lines(result: Result) -> list[str]:
 def value_rows(result: Result) -> list[tuple[str, ...]]:
     """One row per model, best first: its value, and what the log and the experiment show alone; headings first.
 
-    With costs, the value net of cost comes first, then the cost and the value before cost.
+    With costs, the value net of cost comes first, then the cost; all columns after it are before cost.
     """
     level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
     has_target = result.population.kind == "target"
     comparisons = ("raw log", "log bias", "experiment alone")
-    first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
+    interval = f"{level} interval"
+    first = ("value", interval) if cost is None else ("net value", interval, "cost", "before cost: value")
     rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
     for rank, row in enumerate(result.values.table(result.level), start=1):
         i = result.models.index(str(row["model"]))

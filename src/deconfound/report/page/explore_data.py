@@ -47,6 +47,7 @@ class ExploreData:
     contexts: int
     cut: str  # which texts are not shown whole; empty where all are
     has_texts: bool
+    value_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,19 @@ def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MA
     content = {
         "models": [escape_name(name) for name in result.models],
         "cost": result.values.cost_or_zero.tolist(),
+        "valueName": value_name(result),
         "scale": _scale(Scale.of(result)),
         "units": VALUE_UNITS,
         "table": _pack(_table(rows, result.models, texts)),
         "blocks": blocks,
         "blockContexts": BLOCK_CONTEXTS,
     }
-    return ExploreData(script_json(content), len(rows), cut, texts is not None)
+    return ExploreData(script_json(content), len(rows), cut, texts is not None, value_name(result))
+
+
+def value_name(result: Result) -> str:
+    """What the explorer calls a predicted outcome: with costs, they are subtracted."""
+    return "value" if result.values.cost is None else "net value"
 
 
 def script_json(content: object) -> str:

@@ -41,12 +41,14 @@ class ValueChart:
     ticks: tuple[Tick, ...]
     level: str
     value_name: str
+    log_name: str
     unit: str
 
     @classmethod
     def from_result(cls, result: Result) -> Self:
-        """With costs, everything is net of them, also the raw log."""
-        logged = (result.raw_log.estimate - result.values.cost_or_zero).tolist()
+        """With costs, everything is net of them, also the raw log and its ranks."""
+        net_log = result.raw_log if result.values.cost is None else result.raw_log.net_of(result.values.cost)
+        logged, log_ranking = net_log.estimate.tolist(), net_log.ranking()
         rows = result.values.table(result.level)
         ends = [float(row[key]) for row in rows for key in ("estimate", "low", "high") if _is_known(row, key)]
         axis, scale = ChartAxis.around([*ends, *logged]), Scale.of(result)
@@ -55,7 +57,6 @@ class ValueChart:
         marks = []
         for row, texts in zip(rows, cells, strict=True):
             name = str(row["model"])
-            log_rank = result.raw_log.ranking().index(name) + 1
             marks.append(
                 ValueMark(
                     rank=int(texts[0]),
@@ -68,12 +69,12 @@ class ValueChart:
                     value_text=texts[2],
                     interval_text=texts[3],
                     log_text=scale.value(in_log[name]),
-                    log_rank=log_rank if np.isfinite(in_log[name]) else None,
+                    log_rank=log_ranking.index(name) + 1 if np.isfinite(in_log[name]) else None,
                     title=_title(headings, texts),
                 )
             )
-        level, name = format_percent(result.level), "value" if result.values.cost is None else "net value"
-        return cls(tuple(marks), axis.value_ticks(scale), level, name, scale.unit)
+        names = ("value", "raw log") if result.values.cost is None else ("net value", "raw log, net of cost")
+        return cls(tuple(marks), axis.value_ticks(scale), format_percent(result.level), *names, scale.unit)
 
 
 def _is_known(row: dict[str, str | float], key: str) -> bool:
