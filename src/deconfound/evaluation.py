@@ -214,7 +214,12 @@ class PreparedStudy:
             missing=self._missing_outcomes(data),
             segments=self._segments(data, self._net(estimated.reported)),
             sensitivity=estimate_sensitivity(
-                self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
+                self._net(estimated.reported),
+                estimated.direct.estimate,
+                data,
+                self.raw_log,
+                self.experiment_only,
+                level,
             ),
             counts=StudyCounts(
                 *(_counts(t, self.study) for t in (self.study.log, self.study.experiment, self.study.replay))

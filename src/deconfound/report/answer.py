@@ -14,8 +14,8 @@ from deconfound.report.scale import Scale
 from deconfound.report.scope_text import scope_lines
 from deconfound.report.segment_text import segment_answer
 from deconfound.result import Result
+from deconfound.value.values import EQUAL_VALUES_ATOL
 
-EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
 WARNINGS = "Warnings"
 FIRST_BUT_FAILED = "Highest estimate, not reliable while a check fails"
 
