@@ -89,3 +89,20 @@ def test_a_router_chooses_by_the_one_column_of_segments_that_has_no_gaps():
         dc.route(dc.load(**tables, segments=("language", "tier")))
     with pytest.raises(dc.DataError, match='"tier" has no value in 60 rows'):
         dc.route(dc.load(**tables, segments="tier"))
+
+
+def test_ids_in_a_table_of_segments_are_a_problem_of_that_table():
+    tables = segmented_tables()
+    ids = tables["experiment"].select(["context_id"])
+    named = ids.append_column("number", pa.array([f"n{row}" for row in range(len(ids))]))
+    with pytest.raises(dc.DataError, match=r'^segments \(Table\): "number" has 120 values'):
+        dc.evaluate(dc.load(**tables), "exp-only", options=replace(QUICK, segments=named))
+
+
+def test_segments_add_up_to_the_reported_values(prepared):
+    """Also where values are shrunk toward the mean prediction."""
+    result = prepared.evaluate("auto")
+    assert np.abs(result.values.estimate - result.values.center).max() > 1e-4
+    found = only(result)
+    mean = sum(segment.share * segment.values.estimate for segment in found.segments)
+    np.testing.assert_allclose(mean, result.values.estimate, atol=1e-12)

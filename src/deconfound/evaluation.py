@@ -44,11 +44,11 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
-from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
+from deconfound.value.segments import SegmentedColumns, SegmentRows, estimate_segments
 from deconfound.value.sensitivity import estimate_sensitivity
 from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
-from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
+from deconfound.value_methods import PAPER, EstimatedValues, SharedOutputs, estimate_values, score_experiment
 
 FOLDS = 5
 PAPER_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
@@ -94,11 +94,16 @@ def prepare(
     if options.target is not None:
         normalize = study.reading.normalize_contexts
         target = load_contexts(options.target, columns=options.target_columns, normalize_contexts=normalize)
+    own_columns = study.experiment.segment_names
     if options.segments is not None:
         study = with_segments(study, options.segments, options.segment_columns)
     progress("reading texts", 0.0)
     study = study.in_content_order()
-    segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
+    table = source_name(options.segments, "segments")
+    segments = tuple(
+        SegmentCodes.from_experiment(study.experiment, name, "" if name in own_columns else table)
+        for name in study.experiment.segment_names
+    )
     with one_blas_thread():
         arrays = StudyArrays.from_study(study, options.features)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
@@ -253,11 +258,13 @@ class PreparedStudy:
         if unrated is None:
             return None
         rows = RandomizedRows.from_study(self.study, unrated, self.arrays)
-        return estimate_missing_outcomes(self.study.models, rows, data, self.seed)
+        is_shrunk = self.options.method != PAPER
+        return estimate_missing_outcomes(self.study.models, rows, data, self.seed, is_shrunk=is_shrunk)
 
-    def _segments(self, data: ScoredExperiment, overall: Values) -> tuple[SegmentedValues, ...]:
-        rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance)
-        return estimate_segments(self.segments, rows, overall, self.level)
+    def _segments(self, data: ScoredExperiment, overall: Values) -> SegmentedColumns:
+        is_population = not len(self.extra_contexts)
+        rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance, is_population)
+        return SegmentedColumns(estimate_segments(self.segments, rows, overall, self.level))
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)

@@ -48,9 +48,10 @@ def test_ranks_of_the_log_are_those_of_the_numbers_beside_them(net):
 
 def test_columns_before_cost_say_so(net):
     headings, first, *_ = value_rows(net)
-    assert headings[4:6] == ("cost", "before cost: value")
+    assert headings[4:6] == ("cost", "gross value")
+    assert "gross values and the columns after them are before cost" in " ".join(net.summary().split())
     title = ValueChart.from_result(net).marks[0].title
-    assert f"cost {first[4]}, before cost: value {first[5]}, raw log {first[6]}" in title
+    assert f"cost {first[4]}, gross value {first[5]}, raw log {first[6]}" in title
 
 
 def test_the_explorer_names_net_values(net):

@@ -131,13 +131,28 @@ def test_each_segment_is_what_its_rows_alone_show(planted):
 
 def test_point_estimates_move_toward_the_other_rows_and_the_predicted_change(planted):
     rows, code = planted
-    (found,) = evaluate(rows, code)
+    (found,) = evaluate(replace(rows, is_population=False), code)
     for at, segment in enumerate(found.segments):
         others = tuned_doubly_robust(rows.data.take(code != at))
         change = rows.data.q[code == at].mean(axis=0) - rows.data.q[code != at].mean(axis=0)
         own = segment_values(rows.data, code == at)
         expected = shrink_toward(own, others.estimate + others.reward_weight * change)
         np.testing.assert_allclose(segment.values.estimate, expected.estimate, atol=1e-12)
+
+
+def test_the_mean_over_segments_is_the_overall_value(planted):
+    """Overall values are moved by 0.03, as by shrinkage: all segments move with them, and intervals stay."""
+    rows, code = planted
+    overall = overall_of(rows)
+    moved = overall.shifted(np.full(len(overall.models), 0.03))
+    results = [estimate_segments([codes_of(code)], rows, each, LEVEL)[0] for each in (overall, moved)]
+    for values, found in zip((overall, moved), results, strict=True):
+        shares = [one.share for one in found.segments]
+        mean = np.average([one.values.estimate for one in found.segments], axis=0, weights=shares)
+        np.testing.assert_allclose(mean, values.estimate, atol=1e-12)
+    for one, other in zip(*(found.segments for found in results), strict=True):
+        np.testing.assert_allclose(other.values.estimate - one.values.estimate, 0.03, atol=1e-12)
+        np.testing.assert_allclose(other.values.center, one.values.center, atol=1e-12)
 
 
 def test_the_p_value_is_that_of_welch_tests_and_bonferroni(planted):

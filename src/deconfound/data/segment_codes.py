@@ -38,8 +38,11 @@ class SegmentCodes:
     pooled_values: int  # values that share the segment OTHER
 
     @classmethod
-    def from_experiment(cls, experiment: Experiment, column: str) -> Self:
-        """The segments of a column; raises a ``DataError`` if it has too many values to divide rows."""
+    def from_experiment(cls, experiment: Experiment, column: str, source: str = "") -> Self:
+        """The segments of a column; raises a ``DataError`` if it has too many values to divide rows.
+
+        ``source`` is the table that the column comes from, if it is not the experiment's own.
+        """
         values: list[str | None] = experiment.arrow[f"{SEGMENT_PREFIX}{column}"].to_pylist()
         counts = Counter(value for value in values if value is not None)
         numbers = _numbers(counts) if len(counts) > MAX_SEGMENTS else None
@@ -50,7 +53,7 @@ class SegmentCodes:
         small = _small_values(counts)
         rare_rows = sum(rows for rows in counts.values() if rows < MIN_SEGMENT_ROWS)
         if len(counts) > MAX_SEGMENTS and rare_rows > MAX_RARE_SHARE * counts.total():
-            raise DataError([_too_many(experiment.source, column, len(counts), counts.total())])
+            raise DataError([_too_many(source or experiment.source, column, len(counts), counts.total())])
         named = [OTHER if value in small else value for value in values]
         ordered = sorted(counts.keys() - small, key=lambda value: (-counts[value], value))
         return cls._from_names(column, named, ordered, pooled_values=len(small))

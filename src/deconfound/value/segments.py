@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.design import FloatArray, IntArray
+from deconfound.frames import Scalar, html_table, to_frame
 from deconfound.value.control_variate import tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.multiple_comparisons import check_level, t_to_z
@@ -25,7 +26,8 @@ class Segment:
     """One part of the contexts.
 
     ``values`` are those of its own rows, with point estimates moved toward what the other segments and the reward
-    predict where rows are few. ``interval`` and ``best_set`` hold for all segments of a result together.
+    predict where rows are few, and such that their mean over the segments of a column is the reported overall value.
+    ``interval`` and ``best_set`` hold for all segments of a result together.
     """
 
     name: str
@@ -71,6 +73,38 @@ class SegmentedValues:
         return not set.intersection(*(set(segment.best_set) for segment in self.segments))
 
 
+class SegmentedColumns(tuple[SegmentedValues, ...]):
+    """The segments of all columns; a notebook shows them as one table."""
+
+    __slots__ = ()
+
+    def records(self) -> list[dict[str, Scalar]]:
+        """One line per column, segment and model, with the intervals that hold for all segments together."""
+        return [
+            {
+                "column": one.column,
+                "segment": part.name,
+                "rows": part.rows,
+                "share": part.share,
+                **row,
+                "may_be_best": row["model"] in part.best_set,
+            }
+            for one in self
+            for part in one.segments
+            for row in part.table()
+        ]
+
+    def to_frame(self) -> Any:  # noqa: ANN401  (of pandas or polars)
+        """``records`` as a pandas or polars data frame."""
+        return to_frame(self.records())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.records())
+
+
+NO_SEGMENTS = SegmentedColumns()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentRows:
     """The experiment's rows with their contexts."""
@@ -78,6 +112,7 @@ class SegmentRows:
     data: ScoredExperiment
     context: IntArray  # (n,)
     common_variance: float = 0.0  # of an error that all values of all rows share; in a segment it is 1 / share of it
+    is_population: bool = True  # whether overall values are for these rows' contexts alone
 
 
 def estimate_segments(
@@ -91,6 +126,8 @@ def estimate_segments(
     check_level(level)
     dispersion = _Dispersion.of(rows.data)
     parts = [_Part.all_of(codes, rows, overall, dispersion) for codes in columns]
+    if rows.is_population:
+        parts = [_add_up(own, overall) for own in parts]
     sets = sum(map(len, parts))
     best = overall.ranking()[0]
     return tuple(
@@ -203,6 +240,17 @@ class _Dispersion:
         raised = np.isfinite(variance) & np.isfinite(least) & (variance < least) & (variance > 0)
         factor = np.sqrt(np.divide(least, variance, out=np.ones_like(least), where=raised))
         return replace(values, covariance=values.covariance * np.outer(factor, factor))
+
+
+def _add_up(parts: Sequence[_Part], overall: Values) -> list[_Part]:
+    """Move all estimates of a model by the same amount, so that their weighted mean is its overall value.
+
+    The overall value is shrunk, too: a segment's rows know nothing of that. Otherwise every segment could lie above it.
+    """
+    estimates, shares = np.array([part.shrunken.estimate for part in parts]), [part.share for part in parts]
+    gap = overall.estimate - np.average(estimates, axis=0, weights=shares)
+    step = np.where(np.isfinite(gap), gap, 0.0)
+    return [replace(part, shrunken=part.shrunken.shifted(step)) for part in parts]
 
 
 def _yes_no_variance(values: Values, data: ScoredExperiment) -> FloatArray:

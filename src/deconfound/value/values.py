@@ -86,6 +86,10 @@ class Values:
         total = np.asarray(cost, dtype=np.float64) + self.cost_or_zero
         return replace(self, estimate=self.estimate - cost, interval_center=center, cost=total)
 
+    def shifted(self, step: FloatArray) -> Self:
+        """These values with estimates moved by ``step`` (k,); intervals are the same, extended to contain them."""
+        return replace(self, estimate=self.estimate + step, interval_center=self.center)
+
     def with_common_error(self, variance: float) -> Self:
         """These values with an independent error of this variance that all models share."""
         return self if variance == 0.0 else replace(self, covariance=self.covariance + variance)

@@ -24,7 +24,7 @@ from deconfound.data.tables import text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.design import IntArray
 from deconfound.errors import DataError, Problem
-from deconfound.escaping import escape_lines, escape_name
+from deconfound.escaping import escape_name, escape_prose
 from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
@@ -37,6 +37,7 @@ MAX_SAMPLED_BLOCKS = 8  # packed to estimate how far texts can be compressed
 VALUE_UNITS = 1_000_000  # values are whole numbers of millionths
 COMPRESSION = 6
 CUT = "…"
+EQUAL_MARGINS = 1e-9  # margins that differ by less, in outcomes from 0 to 1, are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class ExploreData:
     cut: str  # which texts are not shown whole; empty where all are
     has_texts: bool
     value_name: str
+    note: str  # where contexts do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +98,19 @@ def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MA
         "blocks": blocks,
         "blockContexts": BLOCK_CONTEXTS,
     }
-    return ExploreData(script_json(content), len(rows), cut, texts is not None, value_name(result))
+    return ExploreData(script_json(content), len(rows), cut, texts is not None, value_name(result), _note(rows))
 
 
 def value_name(result: Result) -> str:
     """What the explorer calls a predicted outcome: with costs, they are subtracted."""
     return "value" if result.values.cost is None else "net value"
+
+
+def _note(rows: Sequence[Recommendation]) -> str:
+    """Why every row of the table is the same, where it is."""
+    if len(rows) < 2 or len({row.model for row in rows}) > 1 or np.ptp([row.margin for row in rows]) > EQUAL_MARGINS:
+        return ""
+    return "All have the same model and margin: the data show no difference between contexts that a choice could use."
 
 
 def script_json(content: object) -> str:
@@ -157,7 +166,7 @@ def _shown(texts: pa.ChunkedArray, limit: int) -> list[str]:
     """Cut texts, with an ellipsis; what is invisible or changes the direction of text is written as an escape."""
     short = pc.utf8_slice_codeunits(texts, 0, limit).to_pylist()
     is_cut = pc.greater(pc.utf8_length(texts), limit).to_pylist()
-    return [escape_lines(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
+    return [escape_prose(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
 
 
 def _packed_blocks(texts: _Texts, max_bytes: int) -> tuple[list[str], str]:

@@ -45,6 +45,16 @@ class SensitivityChart:
     start: float
     ticks: tuple[Tick, ...]
 
+    @property
+    def has_best_set(self) -> bool:
+        """Whether any mark says from where on another model may be the best."""
+        return any(mark.best_set is not None for mark in self.marks)
+
+    @property
+    def has_beyond(self) -> bool:
+        """Whether any ratio is larger than the axis."""
+        return any(mark.is_beyond for mark in self.marks)
+
     @classmethod
     def from_result(cls, result: Result) -> Self:
         """The axis begins at no violation."""
@@ -63,7 +73,7 @@ def _mark(one: Sensitivity, axis: ChartAxis, level: float, scale: Scale) -> Sens
         tipping=axis.percent(ratio) if shown else None,
         tipping_text=ratio_text(ratio) if shown else _without_ratio(one, scale),
         is_beyond=shown and ratio > axis.high,
-        best_set=axis.percent(one.best_set_ratio) if 0 < one.best_set_ratio < math.inf else None,
+        best_set=axis.percent(one.best_set_ratio) if 0 < one.best_set_ratio <= axis.high else None,
         title=sensitivity_text(one, level, scale),
     )
 

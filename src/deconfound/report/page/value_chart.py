@@ -13,6 +13,15 @@ from deconfound.report.page.chart_axis import ChartAxis, Tick
 from deconfound.report.scale import Scale
 from deconfound.report.text import value_rows
 from deconfound.result import Result
+from deconfound.value.log_bias import LogBiasVerdict
+
+MISLEADS = "Diamonds are the means of the raw log. Where the diamond is far from the dot, the log misleads."
+LOG_SENTENCES: dict[LogBiasVerdict, str] = {
+    "misleading": MISLEADS,
+    "biased": MISLEADS,
+    "no bias shown": "Diamonds are the means of the raw log; no bias of them was detected.",
+    "cannot tell": "Diamonds are the means of the raw log; their bias cannot be estimated.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,7 @@ class ValueChart:
     value_name: str
     log_name: str
     unit: str
+    log_sentence: str
 
     @classmethod
     def from_result(cls, result: Result) -> Self:
@@ -74,7 +84,14 @@ class ValueChart:
                 )
             )
         names = ("value", "raw log") if result.values.cost is None else ("net value", "raw log, net of cost")
-        return cls(tuple(marks), axis.value_ticks(scale), format_percent(result.level), *names, scale.unit)
+        return cls(
+            tuple(marks),
+            axis.value_ticks(scale),
+            format_percent(result.level),
+            *names,
+            scale.unit,
+            LOG_SENTENCES[result.log_bias.verdict],
+        )
 
 
 def _is_known(row: dict[str, str | float], key: str) -> bool:

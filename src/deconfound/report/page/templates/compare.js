@@ -109,8 +109,10 @@ class Comparison {
     });
     const ahead = study.margin(context, models[0], models[1]);
     const verdict = study.clear[context] ? "clear" : "cannot tell";
-    margin.textContent = study.models[models[0]] + " less " + study.models[models[1]] + ": " +
-      (study.showDifference(ahead) + " " + study.scale.unit).trim() + ". Verdict for this context: " + verdict + ".";
+    const size = (study.showDifference(Math.abs(ahead)).slice(1) + " " + study.scale.unit).trim();
+    margin.textContent = models[0] === models[1] ? "The same model twice." :
+      study.models[models[0]] + " is " + (ahead < 0 ? "behind " : "ahead of ") + study.models[models[1]] + " by " +
+      size + ". Verdict on " + study.models[study.best[context]] + ", recommended for this context: " + verdict + ".";
     if (!content.outputs) return;
     const texts = models.map((model) => content.outputs[model] ?? "(not replayed)");
     const marks = differingWords(texts[0], texts[1]) || texts;

@@ -12,7 +12,8 @@ class ContextTable {
     this.body = this.table.tBodies[0];
     this.labels = Array.from({ length: study.count }, (_, context) => study.label(context));
     this.searched = null;
-    this.sort = { key: "context", direction: 1 };
+    this.sort = { key: "", direction: 1 };
+    this.places = null;
     this.chosen = -1;
     this.listen();
     this.choose();
@@ -53,7 +54,20 @@ class ContextTable {
     if (key === "value") return (context) => study.value(context, study.best[context]);
     if (key === "margin") return (context) => study.margin(context, study.best[context], study.runnerUp[context]);
     if (key === "clear") return (context) => study.clear[context];
-    return (context) => context;
+    if (key === "context") return (context) => this.alphabet()[context];
+    return () => 0;
+  }
+
+  /* Where each context stands by the text that is shown of it. */
+  alphabet() {
+    if (!this.places) {
+      const order = this.labels.map((_, context) => context);
+      const compare = new Intl.Collator("en", { numeric: true }).compare;
+      order.sort((a, b) => compare(this.labels[a], this.labels[b]));
+      this.places = new Uint32Array(order.length);
+      order.forEach((context, place) => { this.places[context] = place; });
+    }
+    return this.places;
   }
 
   searchable(context) {
@@ -116,7 +130,9 @@ class ContextTable {
     button.setAttribute("aria-controls", "detail");
     const cell = element("td");
     cell.append(button);
-    const model = element("td", "", study.models[best]), runnerUp = element("td", "extra", study.models[other]);
+    const model = element("td", "name"), runnerUp = element("td", "extra name");
+    model.append(element("span", "", study.models[best]));
+    runnerUp.append(element("span", "", study.models[other]));
     model.title = study.models[best];
     runnerUp.title = study.models[other];
     row.append(
@@ -157,6 +173,7 @@ class ContextTable {
 }
 
 async function start() {
+  for (const part of document.querySelectorAll(".controls, .explorer")) part.hidden = false;
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("status").textContent = "This browser is too old to unpack the table.";
     return;
