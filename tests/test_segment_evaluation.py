@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import deconfound as dc
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.value.segments import SegmentedValues
 from tests.support.segmented import QUICK, segmented_tables, sizes
@@ -106,3 +107,20 @@ def test_segments_add_up_to_the_reported_values(prepared):
     found = only(result)
     mean = sum(segment.share * segment.values.estimate for segment in found.segments)
     np.testing.assert_allclose(mean, result.values.estimate, atol=1e-12)
+
+
+def test_recommendations_know_the_segment_of_their_context(prepared, tmp_path):
+    result = prepared.evaluate("exp-only")
+    rows = prepared.study.experiment.arrow
+    languages = dict(zip(rows["context_id"].to_pylist(), rows["segment_language"].to_pylist(), strict=True))
+    assert {row.context_id: row.segments for row in result.recommendations} == {
+        context: (language,) for context, language in languages.items()
+    }
+    assert "segments" not in result.recommendations[0].record()
+    result.save(tmp_path / "saved")
+    assert dc.Result.load(tmp_path / "saved").recommendations == result.recommendations
+
+
+def test_a_context_of_two_segments_has_none():
+    codes = SegmentCodes("s", ("a", "b"), np.array([0, 0, 1, 1]), 0, 0)
+    assert codes.name_by_context(["x", "x", "y", "x"]) == {"y": "b"}

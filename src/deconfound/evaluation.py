@@ -14,7 +14,7 @@ from deconfound.data.fingerprint import table_fingerprint
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
-from deconfound.decide.recommendation import Policy
+from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.recurring_contexts import RatedRows
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
@@ -209,7 +209,7 @@ class PreparedStudy:
             direct=self._net(estimated.direct),
             experiment=self.experiment_only,
             raw_log=self.raw_log,
-            recommendations=policy.recommend(arrays.replay, level),
+            recommendations=self._in_segments(policy.recommend(arrays.replay, level)),
             routing=self._routing(on_new_contexts, values, policy),
             log_bias=self._log_bias(fitted, values),
             findings=Records((*self._findings(family), *exclusion_findings(estimated.efficient))),
@@ -265,6 +265,16 @@ class PreparedStudy:
         is_population = not len(self.extra_contexts)
         rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance, is_population)
         return SegmentedColumns(estimate_segments(self.segments, rows, overall, self.level))
+
+    def _in_segments(self, recommendations: Records[Recommendation]) -> Records[Recommendation]:
+        """With the segment of each context, where its rows agree on one."""
+        if not self.segments:
+            return recommendations
+        ids = self.study.experiment.arrow["context_id"].to_pylist()
+        columns = [codes.name_by_context(ids) for codes in self.segments]
+        return Records(
+            replace(row, segments=tuple(names.get(row.context_id, "") for names in columns)) for row in recommendations
+        )
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)

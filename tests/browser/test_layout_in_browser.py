@@ -108,3 +108,15 @@ def test_emoji_and_joined_letters_are_shown_as_written(browser, tmp_path):
         assert FAMILY in shown
         assert "क्\u200dष" in shown
         assert "a\\u200db" in shown
+
+
+def test_contexts_can_be_chosen_by_segment(browser, long_names):
+    languages = segmented_tables()["experiment"]["language"].to_pylist()
+    with open_page(browser, long_names) as opened:
+        page = opened.page
+        assert page.locator(".controls label", has_text="language").count() == 1
+        for language in ("de", "en"):
+            page.select_option(".filter-segment", label=language)
+            assert page.inner_text("#status") == f"{languages.count(language)} of {len(languages)} contexts"
+        page.select_option(".filter-segment", label="all")
+        assert page.inner_text("#status") == f"{len(languages)} of {len(languages)} contexts"

@@ -58,6 +58,14 @@ class SegmentCodes:
         ordered = sorted(counts.keys() - small, key=lambda value: (-counts[value], value))
         return cls._from_names(column, named, ordered, pooled_values=len(small))
 
+    def name_by_context(self, context_ids: Sequence[str]) -> dict[str, str]:
+        """The segment of each context whose rows, of which these are the contexts, are all in one."""
+        names: dict[str, str] = {}
+        for context, code in zip(context_ids, self.code.tolist(), strict=True):
+            name = self.names[code]
+            names[context] = name if names.get(context, name) == name else ""
+        return {context: name for context, name in names.items() if name}
+
     @classmethod
     def _from_names(
         cls, column: str, named: Sequence[str | None], ordered: Sequence[str], *, pooled_values: int

@@ -14,7 +14,7 @@ import numpy as np
 from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
 from deconfound.bundle import Bundle, BundlePath, is_part_of_bundle, load_bundle, save_bundle
 from deconfound.data import ReadingChoices
-from deconfound.decide.recommendation import Recommendation
+from deconfound.decide.recommendation import MANY, Recommendation
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
@@ -212,7 +212,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
 
 
 def _recommendation(row: dict[str, Any]) -> Recommendation:
-    return Recommendation(**{**row, "values": tuple(row["values"])})
+    return Recommendation(**{**row, **{name: tuple(row[name]) for name in MANY}})
 
 
 def _reading(stored: dict[str, Any]) -> ReadingChoices:

@@ -37,6 +37,7 @@ MAX_SAMPLED_BLOCKS = 8  # packed to estimate how far texts can be compressed
 VALUE_UNITS = 1_000_000  # values are whole numbers of millionths
 COMPRESSION = 6
 CUT = "…"
+MAX_SEGMENT_FILTERS = 4  # columns of segments by which contexts can be chosen
 EQUAL_MARGINS = 1e-9  # margins that differ by less, in outcomes from 0 to 1, are equal but for rounding
 
 
@@ -95,6 +96,7 @@ def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MA
         "scale": _scale(Scale.of(result)),
         "units": VALUE_UNITS,
         "table": _pack(_table(rows, result.models, texts)),
+        "segments": _segments(rows, [one.column for one in result.segments]),
         "blocks": blocks,
         "blockContexts": BLOCK_CONTEXTS,
     }
@@ -111,6 +113,18 @@ def _note(rows: Sequence[Recommendation]) -> str:
     if len(rows) < 2 or len({row.model for row in rows}) > 1 or np.ptp([row.margin for row in rows]) > EQUAL_MARGINS:
         return ""
     return "All have the same model and margin: the data show no difference between contexts that a choice could use."
+
+
+def _segments(rows: Sequence[Recommendation], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Of the first columns: their names, those of their segments, and the segment of each context, -1 for none."""
+    found = []
+    for at, column in enumerate(columns[:MAX_SEGMENT_FILTERS]):
+        own = [row.segments[at] if row.segments else "" for row in rows]
+        names = sorted({name for name in own if name})
+        place = {name: code for code, name in enumerate(names)}
+        codes = [place.get(name, -1) for name in own]
+        found.append({"column": escape_name(column), "names": [escape_name(name) for name in names], "codes": codes})
+    return [each for each in found if len(each["names"]) > 1]
 
 
 def script_json(content: object) -> str:

@@ -26,6 +26,7 @@ class ContextTable {
       option.value = model;
       models.append(option);
     });
+    this.filters = this.study.segments.map((column) => this.segmentFilter(column));
     for (const id of ["search", "filter-model", "filter-verdict"]) {
       document.getElementById(id).addEventListener("input", () => this.choose());
     }
@@ -39,6 +40,20 @@ class ContextTable {
       if (button) this.open(Number(button.dataset.context));
     });
     this.body.addEventListener("keydown", (event) => this.move(event));
+  }
+
+  /* A choice between the segments of one column, beside the other choices. */
+  segmentFilter(column) {
+    const label = element("label", "", column.column + " "), select = element("select", "filter-segment");
+    for (const [value, name] of [["", "all"], ...column.names.map((name, code) => [code, name])]) {
+      const option = element("option", "", name);
+      option.value = value;
+      select.append(option);
+    }
+    select.addEventListener("input", () => this.choose());
+    label.append(select);
+    document.getElementById("status").before(label);
+    return { select, codes: column.codes };
   }
 
   sortBy(key) {
@@ -79,10 +94,12 @@ class ContextTable {
     const model = document.getElementById("filter-model").value;
     const verdict = document.getElementById("filter-verdict").value;
     if (words.length && !this.searched) this.searched = this.labels.map((_, context) => this.searchable(context));
+    const segments = this.filters.filter((each) => each.select.value !== "");
     this.order = [];
     for (let context = 0; context < this.study.count; context++) {
       if (model !== "" && this.study.best[context] !== Number(model)) continue;
       if (verdict !== "" && this.study.clear[context] !== Number(verdict)) continue;
+      if (segments.some((each) => each.codes[context] !== Number(each.select.value))) continue;
       if (!words.every((word) => this.searched[context].includes(word))) continue;
       this.order.push(context);
     }
