@@ -9,6 +9,7 @@ import numpy as np
 
 from deconfound.data.segment_codes import MAX_SEGMENTS, MIN_SEGMENT_ROWS, MISSING, OTHER
 from deconfound.diagnose.randomization import AssignmentBySegment
+from deconfound.diagnose.sanity import SegmentLeakage
 from deconfound.escaping import escape_name
 from deconfound.formatting import (
     format_percent,
@@ -146,8 +147,10 @@ def _row(segment: Segment, share: str, scale: Scale) -> tuple[str, ...]:
 
 
 def _doubt(one: SegmentedValues, result: Result) -> list[str]:
-    """Stands above the answer where segments depend on the assigned model."""
-    warned = (finding.details for finding in result.findings if finding.verdict in ("warn", "fail"))
+    """Stands above the answer where segments depend on the assigned model, or decide the outcome."""
+    warned = [finding.details for finding in result.findings if finding.verdict in ("warn", "fail")]
+    if any(isinstance(details, SegmentLeakage) and details.column == one.column for details in warned):
+        return [f"Not to be relied on: {quote(one.column)} nearly decides the outcome (see the warnings)."]
     if not any(isinstance(details, AssignmentBySegment) and details.column == one.column for details in warned):
         return []
     return [
