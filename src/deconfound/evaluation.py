@@ -225,7 +225,12 @@ class PreparedStudy:
             missing=self._missing_outcomes(data),
             segments=self._segments(data, self._net(estimated.reported)),
             sensitivity=estimate_sensitivity(
-                self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
+                self._net(estimated.reported),
+                estimated.direct.estimate,
+                data,
+                self.raw_log,
+                self.experiment_only,
+                level,
             ),
             counts=self._counts(),
             population=self.population,

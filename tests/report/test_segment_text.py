@@ -170,3 +170,28 @@ def test_the_page_has_the_sentences_and_the_table(result):
     assert "The best model depends on" in page
     assert "<td><bdi>en</bdi></td>" in page
     assert result.document()["segments"][1]["summary"].startswith('The best model depends on "language"')
+
+
+def test_what_could_not_be_tested_is_no_evidence_of_anything(result):
+    one = with_best_sets(result, ("bee", "ant"), ("bee", "ant"), p_value=np.nan)
+    untested = replace(result, segments=type(result.segments)([one]))
+    assert segment_lines(one, untested)[0] == (
+        'Whether differences between models depend on "language" could not be tested: no two models have enough '
+        "randomized rows both inside and outside a segment."
+    )
+    assert segment_answer(untested) == [
+        'Whether the best model depends on "language" could not be tested: too few rows.'
+    ]
+    assert "nan" not in untested.summary()
+    assert untested.document()["segments"][0]["p_value"] is None
+
+
+def test_a_first_model_without_rows_in_a_segment_is_remarked(result):
+    one = by(result, "language")
+    segment = one.segments[0]
+    place = segment.values.models.index(segment.values.ranking()[0])
+    covariance = segment.values.covariance.copy()
+    covariance[place, place] = np.inf
+    absent = replace(segment, values=replace(segment.values, covariance=covariance))
+    lines = segment_lines(replace(one, segments=(absent, *one.segments[1:])), result)
+    assert "bee is first in en by other segments and the replay alone: it has too few randomized rows there." in lines

@@ -79,7 +79,8 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
             raise _damaged(file.source, error) from None
     require_columns(file.source, max((chunk.column for chunk in chunks), default=0) + 1)
     sizes = _sizes(chunks, len(rows))
-    part = ParquetRows(str(file.path.absolute()), file.source, FileStamp.of(file.path), (), 0, 0, batch_rows, batch_bytes)
+    path, stamp = str(file.path.absolute()), FileStamp.of(file.path)
+    part = ParquetRows(path, file.source, stamp, (), 0, 0, batch_rows, batch_bytes)
     parts = []
     for at, size in enumerate(sizes):
         if not rows[at]:

@@ -15,8 +15,8 @@ from deconfound.report.scope_text import scope_lines
 from deconfound.report.segment_text import segment_answer
 from deconfound.report.wording import NOT_RELIABLE
 from deconfound.result import Result
+from deconfound.value.values import EQUAL_VALUES_ATOL
 
-EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
 WARNINGS = "Warnings"
 BEST, HIGHEST = "Best model", "Highest estimate"
 FIRST_BUT_FAILED = f"{HIGHEST}, {NOT_RELIABLE.lower()}"

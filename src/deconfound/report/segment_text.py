@@ -9,6 +9,7 @@ import numpy as np
 
 from deconfound.data.segment_codes import MAX_SEGMENTS, MIN_SEGMENT_ROWS, MISSING, OTHER
 from deconfound.diagnose.randomization import AssignmentBySegment
+from deconfound.diagnose.sanity import SegmentLeakage
 from deconfound.escaping import escape_name
 from deconfound.formatting import (
     format_percent,
@@ -42,7 +43,11 @@ def segment_answer(result: Result, prefix: str = "") -> list[str]:
     trusted = [one for one in compared if not _doubt(one, result)]
     deciding = [one for one in trusted if any(segment.other_best for segment in one.segments)]
     lines = [f"{prefix}By {quote(one.column)}: {_by_model(one)}." for one in deciding]
+    untested = [quote(one.column) for one in trusted if one not in deciding and math.isnan(one.p_value)]
+    if untested:
+        lines.append(f"Whether the best model depends on {' or '.join(untested)} could not be tested: too few rows.")
     same = [quote(one.column) for one in trusted if one not in deciding and not one.differ]
+    same = [column for column in same if column not in untested]
     if same:
         lines.append(f"{prefix}No evidence that the best model depends on {' or '.join(same)}.")
     unclear = [quote(one.column) for one in trusted if one not in deciding and one.differ]
@@ -142,8 +147,10 @@ def _row(segment: Segment, share: str, scale: Scale) -> tuple[str, ...]:
 
 
 def _doubt(one: SegmentedValues, result: Result) -> list[str]:
-    """Stands above the answer where segments depend on the assigned model."""
-    warned = (finding.details for finding in result.findings if finding.verdict in ("warn", "fail"))
+    """Stands above the answer where segments depend on the assigned model, or decide the outcome."""
+    warned = [finding.details for finding in result.findings if finding.verdict in ("warn", "fail")]
+    if any(isinstance(details, SegmentLeakage) and details.column == one.column for details in warned):
+        return [f"Not to be relied on: {quote(one.column)} nearly decides the outcome (see the warnings)."]
     if not any(isinstance(details, AssignmentBySegment) and details.column == one.column for details in warned):
         return []
     return [
@@ -159,6 +166,11 @@ def _answer(one: SegmentedValues) -> str:
         where = join_noted_names((segment.name, f" ({_possible(segment)})") for segment in others)
         depends = f"The best model depends on {column}: " if one.best_differs else ""
         return f"{depends}{best}, first overall, is not the best model in {where}."
+    if math.isnan(one.p_value):
+        return (
+            f"Whether differences between models depend on {column} could not be tested: no two models have enough "
+            "randomized rows both inside and outside a segment."
+        )
     p_value = format_raw_p_value(one.p_value)
     if one.differ:
         return (
@@ -201,4 +213,16 @@ def _rest(one: SegmentedValues) -> list[str]:
     unjudged = [segment.name for segment in one.segments if not np.isfinite(segment.values.standard_error).any()]
     if unjudged:
         lines.append(f"Too few randomized rows for any interval: {join_names(unjudged)}.")
-    return lines
+    return [*lines, *_first_without_rows(one, unjudged)]
+
+
+def _first_without_rows(one: SegmentedValues, unjudged: Sequence[str]) -> list[str]:
+    """Where the first model of a segment has no evidence there; one sentence per model."""
+    where: dict[str, list[str]] = {}
+    for segment in one.segments:
+        first = segment.values.ranking()[0]
+        known = np.isfinite(segment.values.standard_error[segment.values.models.index(first)])
+        if not known and segment.name not in unjudged:
+            where.setdefault(first, []).append(segment.name)
+    alone = "by other segments and the replay alone: it has too few randomized rows there"
+    return [f"{escape_name(model)} is first in {join_names(names)} {alone}." for model, names in where.items()]

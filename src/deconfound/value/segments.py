@@ -13,7 +13,8 @@ from scipy.special import ndtr
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.design import FloatArray, IntArray
 from deconfound.frames import Scalar, html_table, to_frame
-from deconfound.value.control_variate import tuned_doubly_robust
+from deconfound.value.clusters import Influence
+from deconfound.value.control_variate import InfluenceTerms, tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.multiple_comparisons import check_level, t_to_z
 from deconfound.value.shrinkage import shrink_toward
@@ -51,7 +52,8 @@ class SegmentedValues:
     """All segments of one column.
 
     ``p_value`` is that of the hypothesis that no model's difference from the overall best one depends on the segment,
-    adjusted for the number of comparisons; one where no difference can be estimated.
+    adjusted for the number of comparisons. Where that model has too few rows, the next one of the ranking is compared;
+    NaN where no difference can be estimated both here and elsewhere.
     """
 
     column: str
@@ -124,8 +126,7 @@ def estimate_segments(
     means that a claim of another best model is wrong in any segment with probability at most 1 - level.
     """
     check_level(level)
-    dispersion = _Dispersion.of(rows.data)
-    parts = [_Part.all_of(codes, rows, overall, dispersion) for codes in columns]
+    parts = [_Part.all_of(codes, rows, overall) for codes in columns]
     if rows.is_population:
         parts = [_add_up(own, overall) for own in parts]
     sets = sum(map(len, parts))
@@ -135,7 +136,7 @@ def estimate_segments(
             column=codes.column,
             overall_best=best,
             segments=tuple(part.segment(best, level, sets) for part in own),
-            p_value=min(_adjusted_p_value(own, overall.models.index(best)) * len(columns), 1.0),
+            p_value=_adjusted_p_value(own, overall.ranking(), len(columns)),
             level=level,
             missing_rows=codes.missing_rows,
             pooled_values=codes.pooled_values,
@@ -155,13 +156,15 @@ class _Part:
     rows: int
     contexts: int
     share: float
+    common_noise: _CommonNoise | None  # of own and other rows; None where no cluster has both
 
     @classmethod
-    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values, dispersion: _Dispersion) -> list[Self]:
+    def all_of(cls, codes: SegmentCodes, rows: SegmentRows, overall: Values) -> list[Self]:
         """The segments of a column whose rows have any weight."""
-        masks = [(name, codes.code == at) for at, name in enumerate(codes.names)]
-        weight = rows.data.weight
-        return [cls.estimate(name, rows, inside, overall, dispersion) for name, inside in masks if weight[inside].any()]
+        masks = {name: codes.code == at for at, name in enumerate(codes.names)}
+        used = {name: inside for name, inside in masks.items() if rows.data.weight[inside].any()}
+        dispersion = _Dispersion.from_segments(rows.data, list(used.values()))
+        return [cls.estimate(name, rows, inside, overall, dispersion) for name, inside in used.items()]
 
     @classmethod
     def estimate(
@@ -187,6 +190,7 @@ class _Part:
             rows=int(inside.sum()),
             contexts=len(np.unique(rows.context[inside])),
             share=share,
+            common_noise=None if others is None else _CommonNoise.from_rows(rows.data, inside, own, others),
         )
 
     def segment(self, overall_best: str, level: float, sets: int) -> Segment:
@@ -212,25 +216,64 @@ class _Part:
         known = np.isfinite(variances).all(axis=0) & (variances.sum(axis=0) > 0)
         variances, df = variances[:, known], np.array([one.df[known, best] for one in pairs])
         here, there = (one.difference[known, best] for one in pairs)
-        welch = variances.sum(axis=0) ** 2 / (variances**2 / df).sum(axis=0)
-        return np.asarray(2 * ndtr(-np.abs(t_to_z((here - there) / np.sqrt(variances.sum(axis=0)), welch))))
+        variance, welch = variances.sum(axis=0), variances.sum(axis=0) ** 2 / (variances**2 / df).sum(axis=0)
+        if self.common_noise is not None:
+            variance = self.common_noise.variance(variance, best, known)
+            welch = np.minimum(welch, self.common_noise.clusters - 1.0)
+        return np.asarray(2 * ndtr(-np.abs(t_to_z((here - there) / np.sqrt(variance), welch))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CommonNoise:
+    """Errors of the values of a segment and of all other rows, by cluster: users may have rows in both."""
+
+    own: Influence
+    others: Influence
+    clusters: int
+
+    @classmethod
+    def from_rows(cls, data: ScoredExperiment, inside: NDArray[np.bool_], own: Values, others: Values) -> Self | None:
+        """Rows of the other part have no weight, so that both have the same clusters."""
+        if data.n_clusters == len(data.q):
+            return None
+        parts = []
+        for mask, values in ((inside, own), (~inside, others)):
+            terms = InfluenceTerms.from_experiment(replace(data, weight=data.weight * mask), data.q[:0])
+            weight = np.zeros(len(data.models)) if values.reward_weight is None else values.reward_weight
+            parts.append(terms.outcome_influence + (terms.q_influence - terms.prediction_influence).scaled(weight))
+        return cls(parts[0], parts[1], data.n_clusters)
+
+    def variance(self, apart: FloatArray, best: int, models: NDArray[np.bool_]) -> FloatArray:
+        """Of how much differences from model ``best`` change, given the sum of variances of the parts."""
+        own, others = (one.contrasts(best).take(models) for one in (self.own, self.others))
+        together = (own - others).variance()
+        return np.asarray(np.maximum(apart + together - own.variance() - others.variance(), together))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Dispersion:
-    """Variance of each model's value over all rows, as a share of that of as many yes/no outcomes.
+    """Variance of each model's value, as a share of that of as many yes/no outcomes.
 
     Few rows may miss the outcomes that vary most: then the mean is off and the variance too small, both at once. At the
-    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are.
+    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are, nor
+    than segments are on average: rare failures in a few small ones hardly show among all rows.
     """
 
     share: FloatArray  # (k,)
 
     @classmethod
-    def of(cls, data: ScoredExperiment) -> Self:
-        """That of all rows."""
+    def from_segments(cls, data: ScoredExperiment, masks: Sequence[NDArray[np.bool_]]) -> Self:
+        """That of all rows, or the mean of the segments, whichever is larger."""
+        by_segment = np.array([cls._share(data.take(inside)) for inside in masks])  # (segments, k)
+        known = np.isfinite(by_segment)
+        total = np.where(known, by_segment, 0.0).sum(axis=0)
+        mean = np.divide(total, known.sum(axis=0), out=np.zeros_like(total), where=known.any(axis=0))
+        return cls(np.fmax(cls._share(data), mean))
+
+    @staticmethod
+    def _share(data: ScoredExperiment) -> FloatArray:
         values = tuned_doubly_robust(data)
-        return cls(np.diag(values.covariance) / _yes_no_variance(values, data))
+        return np.asarray(np.diag(values.covariance) / _yes_no_variance(values, data))
 
     def values(self, data: ScoredExperiment) -> Values:
         """Doubly robust values of some of the rows, with variances that are no smaller."""
@@ -267,7 +310,13 @@ def _predicted_change(rows: SegmentRows, inside: NDArray[np.bool_], others: Valu
     return np.asarray((here - there) * (1.0 if others.reward_weight is None else others.reward_weight))
 
 
-def _adjusted_p_value(parts: Sequence[_Part], best: int) -> float:
-    """The smallest p-value of any model and segment times their number (Bonferroni)."""
-    p_values = np.concatenate([part.p_values(best) for part in parts])
-    return float(min(p_values.min() * len(p_values), 1.0)) if len(p_values) else 1.0
+def _adjusted_p_value(parts: Sequence[_Part], ranking: Sequence[str], columns: int) -> float:
+    """The smallest p-value of any model and segment times their number and that of the columns (Bonferroni).
+
+    The reference is the first model of the ranking that can be compared in all segments, or in most of them.
+    """
+    models = parts[0].own.models
+    by_reference = [[part.p_values(models.index(name)) for part in parts] for name in ranking]
+    tested = [sum(len(p) > 0 for p in each) for each in by_reference]
+    p_values = np.concatenate(by_reference[int(np.argmax(tested))])
+    return float(min(p_values.min() * len(p_values) * columns, 1.0)) if len(p_values) else np.nan

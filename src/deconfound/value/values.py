@@ -25,6 +25,8 @@ from deconfound.value.multiple_comparisons import (
     two_sided_z,
 )
 
+EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
