@@ -81,8 +81,10 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
         if variance[a] < 1e-20:
             dispersion = shared
         effective_rows = 1 / (dispersion * squares[a])
-        binomial[a] = smoothed_variance(min(max(estimate[a], 0.0), 1.0), effective_rows)
-        added[a] = max(binomial[a] / effective_rows - variance[a] * squares[a], 0.0)
+        mean = min(max(estimate[a], 0.0), 1.0)
+        binomial[a] = smoothed_variance(mean, effective_rows)
+        largest = max(binomial[a], mean * (1 - mean) / (1 - squares[a]))
+        added[a] = max(largest / effective_rows - variance[a] * squares[a], 0.0)
     influence = own + reward_weight * context
     extra = np.zeros((3, 3))
     for row in extra_q:
