@@ -311,10 +311,10 @@ def test_the_interval_covers_the_gain(visible_sd, rows):
 
 
 def covered_near_ties(seed: int, rows: int = 300) -> tuple[bool, bool]:
-    """Whether the interval contains the gain of the final policy over the model named best, with and without contenders.
+    """Whether the interval contains the final policy's gain over the model named best, with and without contenders.
 
-    Three equal models with slopes -0.2, 0 and 0.2 of a uniform x, a known reward, and folds that choose single model and
-    policy. The true gain is computed on 20,000 contexts to within 0.001.
+    Three equal models with slopes -0.2, 0 and 0.2 of a uniform x, a known reward, and folds that choose the single
+    model and the policy. The true gain is computed on 20,000 contexts to within 0.001.
     """
     rng = np.random.default_rng([17, seed])
     x = rng.uniform(-1, 1, rows + 20_000)
