@@ -87,7 +87,8 @@ def routing_gain(
 
     The folds choose references on each other's rows. Near ties that correlates their errors, at most about as if the
     largest of the contenders' estimates had been chosen: the gain has the level of that many intervals that hold
-    together (``joint_level``).
+    together (``joint_level``). The bound over each single model needs no such level, and is also a lower limit of the
+    gain over ``best``: if it is too high for any model, it is too high for the truly best one.
 
     The verdict is "route" where the gain over each single model is significantly positive, and "one model" where
     neither this policy nor any other can gain ``min_gain``.
@@ -101,6 +102,7 @@ def routing_gain(
     gain = _gain_over(reference, data, policy_model, cost, joint_level(level, contenders), n)
     singles = (np.full(len(data.q), b) for b in range(len(data.models)))
     bound = min(_gain_over(single, data, policy_model, cost, level, n).low for single in singles)
+    bound = float(np.fmin(bound, gain.estimate))
     shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
     value, value_low, value_high = _policy_value(data, policy_model, float(shares @ cost), level)
     return RoutingGain(
@@ -110,7 +112,7 @@ def routing_gain(
         value_high=value_high,
         best=best,
         gain=gain.estimate,
-        gain_low=gain.low,
+        gain_low=max(gain.low, bound),
         gain_high=gain.high,
         gain_bound=bound,
         achievable_gain_bound=achievable_gain_bound,
