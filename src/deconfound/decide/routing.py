@@ -211,7 +211,7 @@ def _policy_value(
 
 def joint_level(level: float, count: int) -> float:
     """Level of each of ``count`` intervals that hold together with probability ``level`` (Sidak)."""
-    return min(level ** (1 / count), MAX_LEVEL)
+    return float(min(level ** (1 / count), MAX_LEVEL))
 
 
 def _plug_in_gain(net_q: FloatArray, weight: FloatArray) -> float:
