@@ -180,8 +180,8 @@ def routing_measures(study: SimulatedStudy, result: Answer) -> Measures:
     """Gains over the truly best single model on fresh contexts, and whether the reported intervals cover them.
 
     The true gain is that of the final policy over the model that is named, for which the interval is. The interval of
-    the policy's value belongs to policies fitted without one fold. "One model suffices" is wrong if the oracle that sees the columns gains more than the
-    smallest gain that counts.
+    the policy's value belongs to policies fitted without one fold. "One model suffices" is wrong if the oracle that
+    sees the columns gains more than the smallest gain that counts.
     """
     fresh, routing = study.fresh_contexts, result.routing
     row, best = np.arange(len(fresh.q)), int(np.argmax(study.value))
