@@ -132,7 +132,14 @@ def simulate_study(case: Case, rng: np.random.Generator) -> SimulatedResult:
     bound = policy.achievable_gain_bound(replay, LEVEL)
     best, crossed = values.ranking()[0], CrossFittedPolicy.fit(data, folds)
     return SimulatedResult(
-        routing_gain(data, crossed, best=best, achievable_gain_bound=bound, level=LEVEL),
+        routing_gain(
+            data,
+            crossed,
+            best=best,
+            contenders=len(values.best_set(LEVEL)),
+            achievable_gain_bound=bound,
+            level=LEVEL,
+        ),
         true_gain(case, [FoldCalibration.fit(data.take(fold.train)) for fold in folds], fold_fits, rng),
         policy.recommend(replay, LEVEL),
         uncalibrated.recommend(replay, LEVEL),

@@ -179,9 +179,9 @@ def mean_regret(q: FloatArray, chosen: IntArray) -> float:
 def routing_measures(study: SimulatedStudy, result: Answer) -> Measures:
     """Gains over the truly best single model on fresh contexts, and whether the reported intervals cover them.
 
-    The interval belongs to policies fitted without one fold. The true gain is that of the final policy, which is fitted
-    on a quarter more rows. "One model suffices" is wrong if the oracle that sees the columns gains more than the
-    smallest gain that counts.
+    The true gain is that of the final policy over the model that is named, for which the interval is. The interval of
+    the policy's value belongs to policies fitted without one fold. "One model suffices" is wrong if the oracle that
+    sees the columns gains more than the smallest gain that counts.
     """
     fresh, routing = study.fresh_contexts, result.routing
     row, best = np.arange(len(fresh.q)), int(np.argmax(study.value))

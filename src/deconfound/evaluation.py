@@ -319,10 +319,12 @@ class PreparedStudy:
 
     def _routing(self, data: ScoredExperiment, values: Values, policy: Policy) -> RoutingGain:
         folds = group_folds(self.arrays.experiment.fold_group, FOLDS, self.seed)
+        net = self._net(values)
         return routing_gain(
             data,
             CrossFittedPolicy.fit(data, folds),
-            best=self._net(values).ranking()[0],
+            best=net.ranking()[0],
+            contenders=len(net.best_set(self.level)),
             achievable_gain_bound=policy.achievable_gain_bound(self.arrays.replay, self.level),
             cost=self.cost,
             level=self.level,

@@ -81,14 +81,18 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
         if variance[a] < 1e-20:
             dispersion = shared
         effective_rows = 1 / (dispersion * squares[a])
-        binomial[a] = smoothed_variance(min(max(estimate[a], 0.0), 1.0), effective_rows)
-        added[a] = max(binomial[a] / effective_rows - variance[a] * squares[a], 0.0)
+        mean = min(max(estimate[a], 0.0), 1.0)
+        binomial[a] = smoothed_variance(mean, effective_rows)
+        added[a] = max(binomial[a], mean * (1 - mean) / (1 - squares[a])) / effective_rows - variance[a] * squares[a]
     influence = own + reward_weight * context
     extra = np.zeros((3, 3))
     for row in extra_q:
         extra += np.outer(row - mean_q, row - mean_q) / contexts**2 * groups / (groups - 1)
-    covariance = influence.T @ influence + np.diag(added) + reward_weight**2 * extra
-    one, other = variance * squares + added, reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra))
+    covariance = influence.T @ influence + np.diag(np.maximum(added, 0.0)) + reward_weight**2 * extra
+    one, other = (
+        variance * squares + np.maximum(added, 0.0),
+        reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra)),
+    )
     welch = (one + other) ** 2 / (one**2 / (df + PRIOR_DF_CREDIT * prior) + other**2 / (groups - 1))
     return Naive(estimate, covariance, welch, binomial)
 

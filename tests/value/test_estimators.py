@@ -116,13 +116,15 @@ def test_wrong_arrays_are_refused() -> None:
         doubly_robust(MODELS, t.q, t.model, t.outcome, t.prediction, np.where(t.model == 1, 0.0, 0.5))
 
 
-def test_the_raw_log_is_each_models_mean_with_its_textbook_error() -> None:
+def test_the_raw_log_is_each_models_mean_with_its_textbook_error_or_slightly_more() -> None:
+    """Dispersions below the shared one are raised toward it, with 20 rows per model by little."""
     t = experiment(rows=60)
     values = raw_log(MODELS, t.model, t.outcome)
     for a in range(3):
         own = t.outcome[t.model == a]
         assert values.estimate[a] == pytest.approx(own.mean())
-        assert values.standard_error[a] == pytest.approx(own.std(ddof=1) / np.sqrt(len(own)))
+        textbook = own.std(ddof=1) / np.sqrt(len(own))
+        assert textbook * (1 - 1e-12) <= values.standard_error[a] < 1.05 * textbook
     assert np.abs(values.covariance - np.diag(np.diag(values.covariance))).max() < 1e-15
 
 

@@ -93,7 +93,9 @@ def test_outcomes_that_never_vary_have_the_dispersion_of_yes_no_outcomes(constan
     result = moderated(weights, weights.influence(outcome), weights.mean(outcome), all_constant=True)
     np.testing.assert_allclose(result.dispersion, MAX_DISPERSION)
     values = experiment_only(MODELS, model, outcome)
-    np.testing.assert_allclose(values.covariance, np.diag(binomial_variance(np.array(constants), np.full(3, 0.2)) / 5))
+    mean = np.array(constants)
+    largest = np.maximum(mean * (1 - mean) * 5 / 4, binomial_variance(mean, np.full(3, 0.2)))
+    np.testing.assert_allclose(values.covariance, np.diag(largest / 5))
     assert (np.ptp(values.interval(), axis=1) > 0.5).all()
     one = experiment_only(MODELS[:1], np.zeros(5, dtype=np.int64), np.full(5, constants[0]), np.ones(5))
     np.testing.assert_allclose(one.covariance, values.covariance[:1, :1])
@@ -126,11 +128,25 @@ def test_the_added_variance_fills_up_to_the_dispersion_at_the_estimate() -> None
     weights, dispersion = equal_weights(model), np.array([0.5, 1.0, 0.1])
     own, mean = np.array([0.0, 0.5, 0.0]), np.array([1.0, 0.5, 0.4])
     added = Moderated(dispersion, np.ones(3)).added_variance(weights, own, mean)
-    for a, rows in ((0, 5), (2, 20)):
-        effective = rows / dispersion[a]
-        smoothed = (mean[a] * effective + PSEUDO_ROWS / 2) / (effective + PSEUDO_ROWS)
-        assert added[a] == pytest.approx(smoothed * (1 - smoothed) / effective)
+    smoothed = (10 + PSEUDO_ROWS / 2) / (10 + PSEUDO_ROWS)  # a mean of one in ten effective rows
+    assert added[0] == pytest.approx(smoothed * (1 - smoothed) / 10)
     assert added[1] == 0.0
+    assert added[2] == pytest.approx(0.1 * 0.4 * 0.6 / 19)
+
+
+def test_a_model_raised_to_the_shared_dispersion_has_the_variance_that_its_rows_would_have_shown() -> None:
+    """Variances are divided by n - 1, so the variance at a dispersion must be too: n would lose a tenth of it.
+
+    Two models with outcomes 0.3 and 0.7 and one with the double deviation, around one half, ten rows each.
+    """
+    model, half = np.repeat(np.arange(3), 10), np.tile([-0.2, 0.2], 5)
+    weights = equal_weights(model)
+    outcome = 0.5 + np.concatenate([half, half, 2 * half])
+    result = moderated_outcomes(model, outcome)
+    own = weights.influence(outcome).variance()
+    total = own + result.added_variance(weights, own, weights.mean(outcome))
+    np.testing.assert_allclose(total / own, result.dispersion / naive_dispersion(model, outcome)[0])
+    assert total[0] > 1.2 * own[0]
 
 
 def test_a_binomial_variance_adds_a_success_and_a_failure() -> None:

@@ -32,9 +32,11 @@ MIN_GAIN = 0.01  # outcome units; a gain of less than one point in a hundred doe
 class RoutingGain:
     """Value of the recommended policy compared with always using one model; with a cost, everything is net of it.
 
-    ``gain`` is over ``best``, chosen without the rows that the gain is estimated on. ``gain_bound`` is valid over every
-    single model. ``achievable_gain_bound`` limits what any policy could gain. ``value`` and ``gain`` are those of the
-    policies of the folds, which were fitted on four fifths of the experiment: with few rows the final one is better.
+    ``gain`` is estimated with policies and single models that were chosen without the rows that it is estimated on. Its
+    interval is for the gain of the final policy over ``best`` and allows for the choice of ``best`` among near ties.
+    ``gain_bound`` is valid over every single model. ``achievable_gain_bound`` limits what any policy could gain.
+    ``value`` and ``gain`` are those of the policies of the folds, which were fitted on four fifths of the experiment:
+    with few rows the final one is better.
     """
 
     models: tuple[str, ...]
@@ -68,6 +70,7 @@ def routing_gain(
     policy: CrossFittedPolicy,
     *,
     best: str,
+    contenders: int,
     achievable_gain_bound: float = 1.0,
     cost: FloatArray | None = None,
     level: float = 0.95,
@@ -79,7 +82,13 @@ def routing_gain(
         gain = V(policy) - V(reference)
 
     Policy and reference of a row are those of the other folds, so neither has seen the row's outcome. ``best`` is the
-    model with the highest value, which the reference is in most folds. ``cost`` (k,) is in outcome units.
+    model with the highest value, which the reference is in most folds, and ``contenders`` the number of models that may
+    be the best. ``cost`` (k,) is in outcome units.
+
+    The folds choose references on each other's rows. Near ties that correlates their errors, at most about as if the
+    largest of the contenders' estimates had been chosen: the gain has the level of that many intervals that hold
+    together (``joint_level``). The bound over each single model needs no such level, and is also a lower limit of the
+    gain over ``best``: if it is too high for any model, it is too high for the truly best one.
 
     The verdict is "route" where the gain over each single model is significantly positive, and "one model" where
     neither this policy nor any other can gain ``min_gain``.
@@ -90,9 +99,10 @@ def routing_gain(
         raise EvidenceError("Routing cannot be evaluated on a single context or cluster. Randomize on more contexts.")
     policy_model, reference = (argmax_model(each - cost) for each in (policy.q, policy.values))
     n = _effective_clusters(data)
-    gain = _gain_over(reference, data, policy_model, cost, level, n)
+    gain = _gain_over(reference, data, policy_model, cost, joint_level(level, contenders), n)
     singles = (np.full(len(data.q), b) for b in range(len(data.models)))
     bound = min(_gain_over(single, data, policy_model, cost, level, n).low for single in singles)
+    bound = float(np.fmin(bound, gain.estimate))
     shares = np.bincount(policy_model, weights=data.weight, minlength=len(data.models)) / data.weight.sum()
     value, value_low, value_high = _policy_value(data, policy_model, float(shares @ cost), level)
     return RoutingGain(
@@ -102,7 +112,7 @@ def routing_gain(
         value_high=value_high,
         best=best,
         gain=gain.estimate,
-        gain_low=gain.low,
+        gain_low=max(gain.low, bound),
         gain_high=gain.high,
         gain_bound=bound,
         achievable_gain_bound=achievable_gain_bound,
@@ -191,12 +201,17 @@ def _policy_value(
     """Value of the policy and its interval, net of its mean cost.
 
     Rows whose noise favors one model make the other folds choose it. So the folds' errors are correlated, at most as if
-    the largest of k estimates had been chosen. The level is that of k intervals that hold together (Sidak).
+    the largest of k estimates had been chosen.
     """
     on_policy = np.where(policy_model == data.model, 0, UNKNOWN_MODEL)
     values = tuned_doubly_robust(_as_models(data, ("policy",), (policy_model,), on_policy))
-    low, high = values.interval(min(level ** (1 / len(data.models)), MAX_LEVEL))[0]
+    low, high = values.interval(joint_level(level, len(data.models)))[0]
     return float(values.estimate[0]) - mean_cost, float(low) - mean_cost, float(high) - mean_cost
+
+
+def joint_level(level: float, count: int) -> float:
+    """Level of each of ``count`` intervals that hold together with probability ``level`` (Sidak)."""
+    return float(min(level ** (1 / count), MAX_LEVEL))
 
 
 def _plug_in_gain(net_q: FloatArray, weight: FloatArray) -> float:

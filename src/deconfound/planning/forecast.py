@@ -20,6 +20,7 @@ from deconfound.value.small_sample import (
     MIN_ROWS_PER_MODEL,
     ROUNDING_ATOL,
     binomial_variance,
+    largest_variance,
     moderated_df,
     prior_df,
 )
@@ -210,7 +211,7 @@ def _moderated_variance(
     inverse_rows = np.maximum(own, toward_shared) * size
     binomial = binomial_variance(center, inverse_rows)
     own_variance = expected_variance * center * (1 - center) / expected
-    return np.maximum(own_variance, inverse_rows * binomial), binomial
+    return np.maximum(own_variance, inverse_rows * np.maximum(largest_variance(center, size), binomial)), binomial
 
 
 def tuning_inflation(df: FloatArray) -> FloatArray:

@@ -42,7 +42,7 @@ from deconfound.value_methods import score_experiment
 
 PolicyKind: TypeAlias = Literal["auto", "single", "segments", "context"]
 
-SUPPORT_LEVEL = 0.8  # an interval of the gain at this level that excludes zero supports routing; decision 0022
+SUPPORT_LEVEL = 0.8  # a plain interval of the gain at this level that lies above zero supports routing; decision 0022
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +133,8 @@ def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind
     prepared.progress("learning a policy", 0.0)
     with one_blas_thread():
         router = evaluated.router(considered)
-        gain = evaluated.gain(router.policy, prepared.level)
-        pays = routing_pays(gain, evaluated.gain(router.policy, SUPPORT_LEVEL), router.confirmed)
+        gain = evaluated.gain(router.policy)
+        pays = routing_pays(gain, router.confirmed or evaluated.supports(router.policy))
         policy = RoutingPolicy(
             models=prepared.study.models,
             default=gain.best,
@@ -147,14 +147,14 @@ def learn_policy(prepared: PreparedStudy, family: str | Family, kind: PolicyKind
     return LearnedPolicy(policy, gain, evaluated.context_counts(policy), result)
 
 
-def routing_pays(gain: RoutingGain, at_support_level: RoutingGain, confirmed: bool) -> bool:
+def routing_pays(gain: RoutingGain, supported: bool) -> bool:
     """Whether a router is worth its gain, and the experiment supports it; False for NaN.
 
-    Support is an interval of the gain at ``SUPPORT_LEVEL`` that excludes zero, or differences between prompts or
+    Support is a plain interval of the gain at ``SUPPORT_LEVEL`` above zero, or differences between prompts or
     segments that are confirmed: outcomes follow them by more than two standard errors. The gain itself uses only the
     rows on which router and single model differ and one of them was drawn, and often shows less.
     """
-    return bool(gain.gain >= gain.min_gain and (confirmed or at_support_level.gain_low > 0))
+    return bool(gain.gain >= gain.min_gain and supported)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,12 +185,24 @@ class _EvaluatedStudy:
         value = result.values.estimate + cost if calibration is None else calibration.value
         return cls(prepared, fitted, result, replace(scored, q=fitted.q_unseen), cost, value - cost)
 
-    def gain(self, policy: CrossFittedPolicy, level: float) -> RoutingGain:
+    def gain(self, policy: CrossFittedPolicy) -> RoutingGain:
         """Gain of the policies of the folds over the single model that the other folds prefer."""
-        routing = self.result.routing
-        bound = routing.achievable_gain_bound
+        level = self.prepared.level
+        return self._gain(policy, level, len(self.result.values.best_set(level)))
+
+    def supports(self, policy: CrossFittedPolicy) -> bool:
+        """Whether the plain interval of the gain at ``SUPPORT_LEVEL`` lies above zero."""
+        return self._gain(policy, SUPPORT_LEVEL, 1).gain_low > 0
+
+    def _gain(self, policy: CrossFittedPolicy, level: float, contenders: int) -> RoutingGain:
         return routing_gain(
-            self.data, policy, best=routing.best, achievable_gain_bound=bound, cost=self.cost, level=level
+            self.data,
+            policy,
+            best=self.result.routing.best,
+            contenders=contenders,
+            achievable_gain_bound=self.result.routing.achievable_gain_bound,
+            cost=self.cost,
+            level=level,
         )
 
     def router(self, kind: Kind) -> _Router:

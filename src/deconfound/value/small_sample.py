@@ -205,10 +205,15 @@ class Moderated:
     df: FloatArray  # (k,)
 
     def added_variance(self, weights: MeanWeights, own_variance: FloatArray, mean: FloatArray) -> FloatArray:
-        """What the variance (k,) at a value (k,) lacks; independent of the other models' errors."""
+        """What the variance (k,) at a value (k,) lacks; independent of the other models' errors.
+
+            target = dispersion * size * max( mean (1 - mean) / (1 - size), binomial variance after ``PSEUDO_ROWS`` )
+
+        The first is unbiased, as the variance that a dispersion was computed from. The second is larger near 0 and 1.
+        """
         size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
-        target = self.dispersion * size * binomial_variance(mean, self.dispersion * size)
-        return np.asarray(np.maximum(target - own_variance, 0.0))
+        possible = np.maximum(largest_variance(mean, size), binomial_variance(mean, self.dispersion * size))
+        return np.asarray(np.maximum(self.dispersion * size * possible - own_variance, 0.0))
 
 
 def moderated(
@@ -227,8 +232,7 @@ def moderated(
     """
     own_variance, df = influence.variance(), weights.df
     size = np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
-    mean = np.where(np.isnan(mean_outcome), 0.0, mean_outcome)
-    possible = np.where(weights.inestimable, 0.0, mean * (1 - mean) / np.maximum(1 - size, ROUNDING_ATOL))
+    possible = np.where(weights.inestimable, 0.0, largest_variance(mean_outcome, size))
     own = np.divide(own_variance / size, possible, out=np.zeros_like(possible), where=possible > ROUNDING_ATOL)
     total = 0.0 if all_constant else float(df @ possible)
     shared = float(df @ (own_variance / size)) / total if total > ROUNDING_ATOL else MAX_DISPERSION
@@ -255,6 +259,13 @@ def variance_information(weights: MeanWeights, influence: Influence) -> float:
         return 1.0
     kurtosis = float((squared**2).mean()) / mean_square**2
     return min(1.0, 2 / max(kurtosis - 1, ROUNDING_ATOL))
+
+
+def largest_variance(mean: FloatArray, size: FloatArray) -> FloatArray:
+    """Largest variance (k,) of outcomes in [0, 1] at an estimated mean of 1 / ``size`` independent rows, unbiased."""
+    inside = np.clip(np.nan_to_num(mean), 0.0, 1.0)
+    unbiased = np.where(size < 1 - ROUNDING_ATOL, 1 - size, 1.0)
+    return np.asarray(inside * (1 - inside) / unbiased)
 
 
 def binomial_variance(mean: FloatArray, inverse_rows: FloatArray) -> FloatArray:
