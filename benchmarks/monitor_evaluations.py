@@ -4,6 +4,7 @@
 
 The studies are those of the scenario "sequential" of ``benchmarks.stress``: three equal models, up to 300 rows and ten
 looks. A look costs a whole evaluation, so there are few studies; ``benchmarks.monitor`` has a thousand without fits.
+Ctrl-C ends the run, and the studies so far are reported.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,11 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
     scenario, found = all_scenarios()["sequential"], []
-    for number in range(given.studies):
-        with tempfile.TemporaryDirectory() as folder:
-            found.append(look_often(scenario.study(given.seed, number), Path(folder) / "state.json"))
-        print(".", end="", flush=True)
-    print(f"\n{given.studies} studies of three equal models, {np.mean([one.looks for one in found]):.1f} looks each.")
+    with suppress(KeyboardInterrupt):
+        for number in range(given.studies):
+            with tempfile.TemporaryDirectory() as folder:
+                found.append(look_often(scenario.study(given.seed, number), Path(folder) / "state.json"))
+            print(".", end="", flush=True)
+    if not found:
+        return 1
+    print(f"\n{len(found)} studies of three equal models, {np.mean([one.looks for one in found]):.1f} looks each.")
     print("Percent of studies with an error at any look:")
     for name, label in (
         ("values", "value outside its interval (mean over models)"),

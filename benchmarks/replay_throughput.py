@@ -128,7 +128,8 @@ start = time.perf_counter()
 from deconfound.cli import main
 code = main(sys.argv[1:])
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(f"resumed in {time.perf_counter() - start:.1f} s, {peak:.0f} MB, exit code {code}", file=sys.stderr)
+elapsed, used = time.perf_counter() - start, time.process_time()
+print(f"resumed in {elapsed:.1f} s ({used:.1f} s of processor time), {peak:.0f} MB, exit code {code}", file=sys.stderr)
 """
 
 

@@ -4,8 +4,11 @@
 
 Studies of four models in 4 or 12 segments of uneven size, with and without true differences between segments. Outcomes
 are graded (uniform), yes/no, yes/no with nearly all yes ("near one") or between the two with most of them near one
-("skewed"); the reward knows a part of the differences between models. The truth of a segment is exact. Every row is an
-estimate over ``--studies`` studies; a share has a standard error of at most 0.7 % with 1,000 studies at 95 %.
+("skewed"); the reward knows a part of the differences between models. Two more kinds are unlike: in "crossover" studies
+every user rates one of two models in one segment and the other model in the other, and nothing differs; in "rare
+failures" one large segment has none, and small ones have outcomes of zero in one row of ten. The truth of a segment is
+exact. Every row is an estimate over ``--studies`` studies; a share has a standard error of at most 0.7 % with 1,000
+studies at 95 %.
 """
 
 from __future__ import annotations
@@ -27,12 +30,18 @@ from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, shrink_toward, tuned_doubly_robust
 from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
 
-Outcome: TypeAlias = Literal["graded", "yes/no", "near one", "skewed"]
+Outcome: TypeAlias = Literal["graded", "yes/no", "near one", "skewed", "crossover", "rare failures"]
 LEVEL = 0.95
 MODELS = ("ant", "bee", "cat", "dog")
 VALUE, VALUE_NEAR_ONE = np.array([0.62, 0.58, 0.54, 0.50]), np.array([0.94, 0.92, 0.90, 0.88])
 LIMITS, PREDICTABLE = (0.05, 0.95), (0.05, 0.02)  # of true values, and of what the reward knows, near one the second
 CONCENTRATION = 3.0  # of the beta distribution of skewed outcomes
+USER_NOISE, ROW_NOISE = 0.3, 0.1  # half of the range of what a user's outcomes share, and of the rest
+FAILURES, SMALL_ROWS, WITHOUT_FAILURE = (
+    0.1,
+    60,
+    0.9,
+)  # share of failures, rows of small segments, mean of other outcomes
 EVEN_SHARES = 0.5  # segment s has a share of rows proportional to (s + 1)^-EVEN_SHARES
 
 
@@ -66,7 +75,46 @@ class Study:
     overall: FloatArray  # (k,)
 
 
+def simulate_crossover(case: Case, rng: np.random.Generator) -> Study:
+    """Two rows of each user, one in each of two segments, with both models in random order."""
+    users = case.rows // 2
+    user, code, first = np.repeat(np.arange(users), 2), np.tile([0, 1], users), rng.integers(2, size=users)
+    model = np.where(code == 0, first[user], 1 - first[user])
+    noise = rng.uniform(-USER_NOISE, USER_NOISE, users)[user] + rng.uniform(-ROW_NOISE, ROW_NOISE, case.rows)
+    return _study(np.full((2, 2), 0.5), code, model, np.asarray(0.5 + noise), rng, cluster=user)
+
+
+def simulate_rare_failures(case: Case, rng: np.random.Generator) -> Study:
+    """Three models without differences; all but the small segments have no failures."""
+    small = (case.segments - 1) * [SMALL_ROWS]
+    code = np.repeat(np.arange(case.segments), [case.rows - sum(small), *small])
+    fails = (code > 0) & (rng.random(case.rows) < FAILURES)
+    outcome = np.where(fails, 0.0, WITHOUT_FAILURE + rng.uniform(-0.05, 0.05, case.rows))
+    truth = np.full((case.segments, 3), WITHOUT_FAILURE * (1 - FAILURES))
+    truth[0] = WITHOUT_FAILURE
+    return _study(truth, code, rng.integers(3, size=case.rows), outcome, rng)
+
+
+def _study(
+    truth: FloatArray,
+    code: IntArray,
+    model: IntArray,
+    outcome: FloatArray,
+    rng: np.random.Generator,
+    cluster: IntArray | None = None,
+) -> Study:
+    """With a reward that knows nothing."""
+    rows, count = len(outcome), truth.shape[1]
+    q = np.full((rows, count), float(outcome.mean())) + rng.normal(0.0, 0.001, (rows, 1))
+    data = ScoredExperiment.from_arrays(MODELS[:count], q, q[:, 0], model, outcome, cluster=cluster)
+    return Study(SegmentRows(data, np.arange(rows)), code, truth, np.bincount(code) / rows @ truth)
+
+
 def simulate(case: Case, rng: np.random.Generator) -> Study:
+    if case.outcome == "crossover":
+        return simulate_crossover(case, rng)
+    if case.outcome == "rare failures":
+        return simulate_rare_failures(case, rng)
     share = np.arange(1.0, case.segments + 1) ** -EVEN_SHARES
     share /= share.sum()
     value, known = (VALUE_NEAR_ONE, PREDICTABLE[1]) if case.is_near_one else (VALUE, PREDICTABLE[0])
@@ -104,9 +152,10 @@ def measures(study: Study, result: SegmentedValues) -> dict[str, float]:
     for segment in result.segments:
         truth = study.truth[int(segment.name[1:])]
         hits.append(covers(segment.interval, truth))
-        sets.append(MODELS[int(truth.argmax())] in segment.best_set)
+        best_models = set(np.flatnonzero(truth == truth.max()).tolist())
+        sets.append(any(MODELS[model] in segment.best_set for model in best_models))
         claims += segment.other_best
-        wrong += segment.other_best and int(truth.argmax()) == best
+        wrong += segment.other_best and best in best_models
         known = np.isfinite(segment.values.standard_error)
         errors += ((segment.values.estimate - truth)[known] ** 2).tolist()
         own_errors += ((segment.values.center - truth)[known] ** 2).tolist()
@@ -118,6 +167,7 @@ def measures(study: Study, result: SegmentedValues) -> dict[str, float]:
         "any wrong claim": float(wrong > 0),
         "wrong share of claims": wrong / claims if claims else 0.0,
         "segments differ": float(result.differ),
+        "width": float(np.mean([np.diff(segment.interval).mean() for segment in result.segments])),
         "rmse": float(np.mean(errors)),
         "rmse of own rows": float(np.mean(own_errors)),
     }
@@ -128,7 +178,12 @@ def cases() -> list[Case]:
     ordinary: tuple[Outcome, ...] = ("graded", "yes/no")
     extreme: tuple[Outcome, ...] = ("near one", "skewed")
     common = [Case(*size, sd, kind) for size in sizes for sd in (0.0, 0.04, 0.1) for kind in ordinary]
-    return common + [Case(*size, sd, kind) for size in sizes for sd in (0.0, 0.03) for kind in extreme]
+    unlike = [
+        Case(2, 200, 0.0, "crossover"),
+        Case(4, 1_180, 0.0, "rare failures"),
+        Case(8, 5_420, 0.0, "rare failures"),
+    ]
+    return common + [Case(*size, sd, kind) for size in sizes for sd in (0.0, 0.03) for kind in extreme] + unlike
 
 
 def run_study(case: int, study: int) -> dict[str, float]:

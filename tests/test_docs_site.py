@@ -58,3 +58,11 @@ def test_the_commands_of_the_tutorial_run(tmp_path):
         assert done.returncode == 0, done.stderr
         if "-o report.html" in command:
             assert done.stdout.startswith("Best model: cedar, value 0.680 (95 % interval 0.624 to 0.721).")
+
+
+def test_rows_lost_in_the_tutorial_are_found(capsys):
+    """The page shows what its code prints, but for the line breaks."""
+    blocks = page_blocks(TUTORIAL)
+    (code,) = [at for at, block in enumerate(blocks) if block.language == "python"]
+    exec(compile(blocks[code].text, "tutorial-demo.md", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.split() == blocks[code + 1].text.split()

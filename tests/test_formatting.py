@@ -110,3 +110,8 @@ def test_a_percent_sign_stays_with_its_number():
 def test_a_small_negative_share_is_zero_percent():
     assert format_percent(-0.001, 0) == "0 %"
     assert format_percent(-0.006, 0) == "-1 %"
+
+
+def test_wide_letters_take_two_columns_of_a_terminal():
+    table = text_table([("name", "n"), ("日本語", "1"), ("abcdef", "2"), ("e\u0301", "3")], left=(0,))
+    assert table.splitlines() == ["name    n", "日本語  1", "abcdef  2", "e\u0301       3"]

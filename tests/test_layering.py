@@ -28,7 +28,7 @@ RANKS = (
     {"loading", "bundle", "endpoints", "router"},
     {"features", "traces", "replaying"},
     {"reward"},
-    {"tune", "value", "metrics"},
+    {"tune", "value", "metrics", "long_experiment"},
     {"surface_share", "decide", "evidence", "judging"},
     {"crossfit"},
     {"diagnose", "value_methods"},

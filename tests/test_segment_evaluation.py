@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import deconfound as dc
+from deconfound.data.segment_codes import SegmentCodes
 from deconfound.evaluation import PAPER_FAMILY_NAMES
 from deconfound.value.segments import SegmentedValues
 from tests.support.segmented import QUICK, segmented_tables, sizes
@@ -89,3 +90,37 @@ def test_a_router_chooses_by_the_one_column_of_segments_that_has_no_gaps():
         dc.route(dc.load(**tables, segments=("language", "tier")))
     with pytest.raises(dc.DataError, match='"tier" has no value in 60 rows'):
         dc.route(dc.load(**tables, segments="tier"))
+
+
+def test_ids_in_a_table_of_segments_are_a_problem_of_that_table():
+    tables = segmented_tables()
+    ids = tables["experiment"].select(["context_id"])
+    named = ids.append_column("number", pa.array([f"n{row}" for row in range(len(ids))]))
+    with pytest.raises(dc.DataError, match=r'^segments \(Table\): "number" has 120 values'):
+        dc.evaluate(dc.load(**tables), "exp-only", options=replace(QUICK, segments=named))
+
+
+def test_segments_add_up_to_the_reported_values(prepared):
+    """Also where values are shrunk toward the mean prediction."""
+    result = prepared.evaluate("auto")
+    assert np.abs(result.values.estimate - result.values.center).max() > 1e-4
+    found = only(result)
+    mean = sum(segment.share * segment.values.estimate for segment in found.segments)
+    np.testing.assert_allclose(mean, result.values.estimate, atol=1e-12)
+
+
+def test_recommendations_know_the_segment_of_their_context(prepared, tmp_path):
+    result = prepared.evaluate("exp-only")
+    rows = prepared.study.experiment.arrow
+    languages = dict(zip(rows["context_id"].to_pylist(), rows["segment_language"].to_pylist(), strict=True))
+    assert {row.context_id: row.segments for row in result.recommendations} == {
+        context: (language,) for context, language in languages.items()
+    }
+    assert "segments" not in result.recommendations[0].record()
+    result.save(tmp_path / "saved")
+    assert dc.Result.load(tmp_path / "saved").recommendations == result.recommendations
+
+
+def test_a_context_of_two_segments_has_none():
+    codes = SegmentCodes("s", ("a", "b"), np.array([0, 0, 1, 1]), 0, 0)
+    assert codes.name_by_context(["x", "x", "y", "x"]) == {"y": "b"}

@@ -112,7 +112,7 @@ def _out_of_fold(
 def _bootstrap_rows(cluster: IntArray, count: int, seed: int) -> list[IntArray]:
     """Row numbers of experiments whose clusters are drawn with replacement."""
     clusters, code = np.unique(cluster, return_inverse=True)
-    members = [np.flatnonzero(code == i) for i in range(len(clusters))]
+    members = np.split(np.argsort(code, kind="stable"), np.cumsum(np.bincount(code))[:-1])
     rng = np.random.default_rng([seed, BOOTSTRAP_REFITS])
     draws = [rng.integers(len(clusters), size=len(clusters)) for _ in range(count)]
     return [np.concatenate([members[i] for i in draw]) for draw in draws]

@@ -9,14 +9,15 @@ DeconfoundError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from deconfound.escaping import escape_line
 
 MAX_PRINTED_PROBLEMS = 20  # the others are counted
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,15 @@ class DataError(DeconfoundError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(first_problems(list(map(str, self.problems)))))
+
+
+def read_or_collect(read: Callable[[], Read], problems: list[Problem]) -> Read | None:
+    """What is read; None if that raises problems, which are collected to be reported with those of other inputs."""
+    try:
+        return read()
+    except DataError as error:
+        problems += error.problems
+        return None
 
 
 class UsageError(DeconfoundError):

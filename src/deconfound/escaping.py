@@ -16,6 +16,12 @@ BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 """Characters that Python calls printable and that show nothing."""
+JOINERS = re.compile(
+    "(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])"
+    "|(?<=[#*0-9\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
+)
+"""Joiners between two characters that are not ASCII, as in Hindi, Persian and emoji, and the selector of emoji: without
+them, such texts are not what was written. Alone or repeated they are invisible."""
 UNSEEN_SPACES = re.compile(r"^ +| +$|(?<= ) +")
 FORMULA_START = re.compile(
     r"\A(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])|(?<=[\t\r\n;])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])"
@@ -35,6 +41,12 @@ def escape_lines(text: str) -> str:
     if "\t" in text:
         return "\t".join(map(escape_lines, text.split("\t")))
     return "\n".join(_escape(line, _python_escape) for line in text.split("\n"))
+
+
+def escape_prose(text: str) -> str:
+    """The same for a user's whole text: joiners between letters of many scripts, and in emoji, stay."""
+    joiners = [*JOINERS.findall(text), ""]
+    return "".join(escape_lines(part) + joiner for part, joiner in zip(JOINERS.split(text), joiners, strict=True))
 
 
 def escape_text(text: str) -> str:

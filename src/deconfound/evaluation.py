@@ -14,7 +14,7 @@ from deconfound.data.fingerprint import table_fingerprint
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
-from deconfound.decide.recommendation import Policy
+from deconfound.decide.recommendation import Policy, Recommendation
 from deconfound.decide.recurring_contexts import RatedRows
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray, IntArray, group_folds
@@ -32,6 +32,7 @@ from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
+from deconfound.long_experiment import features_for, long_experiment_findings
 from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
@@ -46,11 +47,11 @@ from deconfound.value.population import (
     describe_population,
     require_extra_contexts,
 )
-from deconfound.value.segments import SegmentedValues, SegmentRows, estimate_segments
+from deconfound.value.segments import SegmentedColumns, SegmentRows, estimate_segments
 from deconfound.value.sensitivity import estimate_sensitivity
 from deconfound.value.target_sampling import target_sampling_variance
 from deconfound.value.unrated_rows import MissingOutcomes, estimate_missing_outcomes
-from deconfound.value_methods import EstimatedValues, SharedOutputs, estimate_values, score_experiment
+from deconfound.value_methods import PAPER, EstimatedValues, SharedOutputs, estimate_values, score_experiment
 
 FOLDS = 5
 PAPER_FAMILY_NAMES = tuple(family.name for family in FAMILIES)
@@ -71,7 +72,7 @@ def evaluate(
     ``family`` is "auto", one of the paper's six, a variant, or a family object, which is tuned over its grid.
     """
     if isinstance(study, Study):
-        require_feasible_size(len(study.experiment), _resolve_family(family), study.experiment.source)
+        require_feasible_size(study, _resolve_family(family))
     return prepare(study, level, seed, options=options, progress=progress).evaluate(family)
 
 
@@ -96,13 +97,19 @@ def prepare(
     if options.target is not None:
         normalize = study.reading.normalize_contexts
         target = load_contexts(options.target, columns=options.target_columns, normalize_contexts=normalize)
+    own_columns = study.experiment.segment_names
     if options.segments is not None:
         study = with_segments(study, options.segments, options.segment_columns)
     progress("reading texts", 0.0)
     study = streamed_if_long(study.in_content_order(), options.features)
-    segments = tuple(SegmentCodes.from_experiment(study.experiment, name) for name in study.experiment.segment_names)
+    table = source_name(options.segments, "segments")
+    segments = tuple(
+        SegmentCodes.from_experiment(study.experiment, name, "" if name in own_columns else table)
+        for name in study.experiment.segment_names
+    )
     with one_blas_thread():
-        arrays = _study_arrays(study, options, seed, progress)
+        features = features_for(len(study.experiment), options.features)
+        arrays = _study_arrays(study, replace(options, features=features), seed, progress)
         checks = run_checks(study, arrays, seed=seed, level=level, target=target, progress=progress)
     if target is not None:
         require_overlap(checks.transport_weights)
@@ -133,7 +140,7 @@ class PreparedStudy:
     def cross_fit(self, family: str | Family) -> CrossFit[Family]:
         """Fit one family so that no experiment row is scored by a reward that has seen its outcome."""
         chosen, options = _resolve_family(family), self.options
-        require_feasible_size(len(self.study.experiment), chosen, self.study.experiment.source)
+        require_feasible_size(self.study, chosen)
         with one_blas_thread():
             return cross_fit(
                 self._training, chosen, FOLDS, self.seed, options.surface_share, self.progress, options.refits
@@ -208,7 +215,7 @@ class PreparedStudy:
             direct=self._net(estimated.direct),
             experiment=self.experiment_only,
             raw_log=self.raw_log,
-            recommendations=policy.recommend(arrays.replay, level),
+            recommendations=self._in_segments(policy.recommend(arrays.replay, level)),
             routing=self._routing(on_new_contexts, values, policy),
             log_bias=self._log_bias(fitted, values),
             findings=Records((*self._findings(family), *exclusion_findings(estimated.efficient))),
@@ -218,7 +225,12 @@ class PreparedStudy:
             missing=self._missing_outcomes(data),
             segments=self._segments(data, self._net(estimated.reported)),
             sensitivity=estimate_sensitivity(
-                self._net(estimated.reported), data, self.raw_log, self.experiment_only, level
+                self._net(estimated.reported),
+                estimated.direct.estimate,
+                data,
+                self.raw_log,
+                self.experiment_only,
+                level,
             ),
             counts=self._counts(),
             population=self.population,
@@ -255,11 +267,23 @@ class PreparedStudy:
         if unrated is None:
             return None
         rows = RandomizedRows.from_study(self.study, unrated, self.arrays)
-        return estimate_missing_outcomes(self.study.models, rows, data, self.seed)
+        is_shrunk = self.options.method != PAPER
+        return estimate_missing_outcomes(self.study.models, rows, data, self.seed, is_shrunk=is_shrunk)
 
-    def _segments(self, data: ScoredExperiment, overall: Values) -> tuple[SegmentedValues, ...]:
-        rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance)
-        return estimate_segments(self.segments, rows, overall, self.level)
+    def _segments(self, data: ScoredExperiment, overall: Values) -> SegmentedColumns:
+        is_population = not len(self.extra_contexts)
+        rows = SegmentRows(data, self.arrays.experiment.context, self._target_variance, is_population)
+        return SegmentedColumns(estimate_segments(self.segments, rows, overall, self.level))
+
+    def _in_segments(self, recommendations: Records[Recommendation]) -> Records[Recommendation]:
+        """With the segment of each context, where its rows agree on one."""
+        if not self.segments:
+            return recommendations
+        ids = self.study.experiment.arrow["context_id"].to_pylist()
+        columns = [codes.name_by_context(ids) for codes in self.segments]
+        return Records(
+            replace(row, segments=tuple(names.get(row.context_id, "") for names in columns)) for row in recommendations
+        )
 
     def _net(self, values: Values) -> Values:
         return values if self.cost is None else values.net_of(self.cost)
@@ -305,13 +329,16 @@ class PreparedStudy:
         )
 
     def _findings(self, family: Family) -> tuple[Finding, ...]:
-        notices = (*self.study.findings, *self.arrays.featurizer.findings)
+        rows, featurizer = len(self.study.experiment), self.arrays.featurizer
+        notices = (*self.study.findings, *featurizer.findings, *long_experiment_findings(rows, featurizer.spec))
         return (*notices, *self.checks.findings, *self._log_finding(family))
 
     def _log_finding(self, family: Family) -> tuple[Finding, ...]:
         """How a long log was used."""
         if self.arrays.long_log is not None:
             return (_summed_log_finding(self.study, self.arrays.featurizer),)
+        if family.max_log_rows is None or self._training.at(0.0).log.moments is not None:
+            return ()  # every row is used, as ``auto`` does beside a long experiment
         return _log_sampling_finding(len(self.arrays.log.weight), family)
 
 

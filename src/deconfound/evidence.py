@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deconfound.data import Study
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.formatting import format_percent, pluralize
-from deconfound.reward import Auto, Family
+from deconfound.long_experiment import MAX_FEATURE_COLUMNS, MAX_MODELS, max_rows
+from deconfound.reward import Family
 from deconfound.value import MIN_ROWS_PER_MODEL, Values
 
 MIN_EXPERIMENT_ROWS = 10  # below five rows for each of two models, intervals of yes/no outcomes span the whole scale
@@ -35,15 +37,15 @@ def require_rows(rows_per_model: Sequence[int], source: str) -> None:
         raise EvidenceError(f"{source}: {pluralize(total, 'randomized row')} cannot compare models. {NEEDED}")
 
 
-def require_feasible_size(rows: int, family: Family, source: str) -> None:
+def require_feasible_size(study: Study, family: Family) -> None:
     """Refuse an experiment with more rows than a family can be fitted to, before any work starts."""
-    if rows <= family.max_experiment_rows:
+    rows, limit = len(study.experiment), max_rows(study, family)
+    if rows <= limit:
         return
-    instead = "" if family.name == Auto.name else f", or choose the family {Auto.name}"
+    reason = f" with so many models or feature columns (at most {MAX_MODELS} and {MAX_FEATURE_COLUMNS:,} for more rows)"
     raise UsageError(
-        f"{source}: {rows:,} randomized rows are too many for the family {family.name}, which takes at most "
-        f"{family.max_experiment_rows:,}: its time and memory grow much faster than the rows. "
-        f"Evaluate a random sample of them{instead}."
+        f"{study.experiment.source}: {rows:,} randomized rows are too many for the family {family.name}, which takes "
+        f"at most {limit:,}{reason * (limit < family.max_experiment_rows)}. Evaluate a random sample of the contexts."
     )
 
 

@@ -7,6 +7,7 @@ import math
 import re
 import shlex
 import textwrap
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -37,6 +38,12 @@ def shorten(text: str) -> str:
 def join_names(names: Iterable[object]) -> str:
     """List the first ``MAX_LISTED_NAMES`` names and count the others."""
     return join_noted_names((name, "") for name in names)
+
+
+def join_choices(names: Sequence[str]) -> str:
+    """Few names as a choice: "a, b or c"; long ones are cut, all of them are named."""
+    *first, last = _short_names(names)
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def join_noted_names(pairs: Iterable[tuple[object, str]]) -> str:
@@ -92,6 +99,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return "" if similar is None else f"; did you mean {quote(similar)}?"
 
 
+def display_width(text: str) -> int:
+    """Columns of a terminal: letters of East Asia take two, accents that combine with a letter none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
+
+
 def text_table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), rule: bool = False) -> str:
     """Pad cells to columns of equal width, two spaces apart.
 
@@ -100,14 +117,12 @@ def text_table(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), rul
     """
     if not rows:
         return ""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if at in left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    widths = [max(display_width(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        gaps = [" " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [cell + gap if at in left else gap + cell for at, (cell, gap) in enumerate(zip(row, gaps, strict=True))]
+        lines.append("  ".join(cells).rstrip())
     if rule:
         lines.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
     return "\n".join(lines)

@@ -26,7 +26,7 @@ from deconfound.value import Contrast, Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.log_bias import LogBias
 from deconfound.value.population import Population
-from deconfound.value.segments import SegmentedValues
+from deconfound.value.segments import NO_SEGMENTS, SegmentedColumns
 from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
 
@@ -98,7 +98,7 @@ class Result:
     level: float
     seed: int
     reading: ReadingChoices = NO_CHOICES  # of names in the tables, also for new ones
-    segments: tuple[SegmentedValues, ...] = ()  # one for each column that divides the contexts
+    segments: SegmentedColumns = NO_SEGMENTS  # one for each column that divides the contexts
     command: str = ""  # that computed it; empty if it was called from Python
     version: str = __version__  # of deconfound that computed it
     replay: Replay | None = None  # the outputs, for a report that shows them; not saved
@@ -106,6 +106,7 @@ class Result:
     def __post_init__(self) -> None:
         object.__setattr__(self, "recommendations", Records(self.recommendations))
         object.__setattr__(self, "findings", Records(self.findings))
+        object.__setattr__(self, "segments", SegmentedColumns(self.segments))
 
     def __repr__(self) -> str:
         return f"Result(models={self.models}, best={self.values.ranking()[0]!r}, family={self.family.estimator.name!r})"
@@ -183,6 +184,12 @@ class Result:
         from deconfound.report.result_figures import plot_precision
 
         return plot_precision(self)
+
+    def plot_segments(self) -> Figure:
+        """Values by segment with intervals that hold for all segments together, as a matplotlib figure."""
+        from deconfound.report.result_figures import plot_segments
+
+        return plot_segments(self)
 
     def document(self) -> dict[str, Any]:
         """Everything but coefficients, ready for JSON."""

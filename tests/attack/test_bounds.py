@@ -91,14 +91,14 @@ def test_a_limit_that_is_no_size_is_refused(monkeypatch, text):
         max_input_bytes()
 
 
-@pytest.mark.parametrize(("name", "advice"), [("exp-only", "or choose the family auto"), ("auto", "random sample")])
-def test_experiments_too_large_for_a_family_are_refused_before_the_work(study, name, advice, monkeypatch, capsys):
+@pytest.mark.parametrize("name", ["exp-only", "auto"])
+def test_experiments_too_large_for_a_family_are_refused_before_the_work(study, name, monkeypatch, capsys):
     monkeypatch.setattr(family_by_name(name), "max_experiment_rows", 20)
     monkeypatch.setattr(evaluation, "prepare", unexpected)
     assert main(evaluate_command(study, "--family", name)) == 2
     message = capsys.readouterr().err
     assert f"randomized rows are too many for the family {name}, which takes at most 20" in message
-    assert advice in message
+    assert "random sample" in message
     with pytest.raises(dc.UsageError, match="are too many for the family"):
         dc.evaluate(load_demo(small_demo()), name)
 

@@ -95,7 +95,9 @@ def test_two_outputs_side_by_side(browser, report):
             assert page.locator(f".side:nth-child({side}) .text").text_content() == output
             value = row.values[result.models.index(model)]
             assert f"value {value:.3f}" in page.inner_text(f".side:nth-child({side}) .amount")
-        assert f"{row.values[0] - row.values[3]:+.3f}" in page.inner_text(".margin")
+        ahead = row.values[0] - row.values[3]
+        verb = "behind" if ahead < 0 else "ahead of"
+        assert page.inner_text(".margin").startswith(f"{first} is {verb} {second} by {abs(ahead):.3f}")
         removed = " ".join(page.locator(".side del").all_inner_texts()).split()
         added = " ".join(page.locator(".side ins").all_inner_texts()).split()
         assert removed

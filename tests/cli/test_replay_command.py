@@ -166,6 +166,13 @@ def test_batches_there_and_back(server, tmp_path, capsys):
     err = capsys.readouterr().err
     assert "11 answers read from batches." in err
     assert "Outputs are missing (b 1)." in err
+    failed = {"custom_id": results[-1]["custom_id"], "response": {"status_code": 500, "body": {}}}
+    other = {"custom_id": "another", "response": {"status_code": 200, "body": body}}
+    (tmp_path / "results.jsonl").write_text(f"{json.dumps(failed)}\n{json.dumps(other)}\n")
+    assert replay("--batch-results", "results.jsonl") == 4
+    err = capsys.readouterr().err
+    assert "Requests failed: 1" in err
+    assert "Lines for other requests, which are not used: 1." in err
     (tmp_path / "results.jsonl").write_text(json.dumps(results[-1]))
     assert replay("--batch-results", "results.jsonl") == 0
     assert server.requests == []
@@ -182,6 +189,31 @@ def test_failures_are_listed_by_model_and_cause_with_exit_code_4(server, tmp_pat
     assert load_replay("replay.parquet").unique_values("model") == {"a", "lead1"}
 
 
+def test_a_model_that_failed_at_its_last_calls_is_not_said_to_be_given_up(server, tmp_path, capsys):
+    prepare(server, tmp_path, model("a"), model("b", 'prompt = "<{context}>"'))
+    server.script = lambda one: error(401) if one.text.startswith("<") else echo(one)
+    assert replay("--concurrency", "12") == 4  # all of them at once
+    err = capsys.readouterr().err
+    assert "b: 6 failed calls: HTTP 401" in err
+    assert "given up" not in err
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("Gone.", "messages ends with an answer in 1 row; these answers are left out."),
+        ("Lost.", "conversations in messages end with an answer that is not the output. It is part of the context."),
+    ],
+)
+def test_it_is_said_what_happens_to_an_answer_at_the_end_of_messages(server, tmp_path, capsys, output, said):
+    prepare(server, tmp_path)
+    messages = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "Gone."}]
+    (tmp_path / "contexts.jsonl").write_text(json.dumps({"messages": messages, "output": output}))
+    assert replay() == 0
+    assert said in capsys.readouterr().err
+    assert any(len(one.body["messages"]) == 1 + (output == "Lost.") for one in server.requests)
+
+
 def test_a_key_without_encryption_is_named(server, tmp_path, capsys, monkeypatch):
     prepare(server, tmp_path)
     monkeypatch.setattr(Endpoint, "sends_key_readable", property(lambda _: True))
@@ -192,10 +224,10 @@ def test_a_key_without_encryption_is_named(server, tmp_path, capsys, monkeypatch
 def test_nothing_at_all_is_exit_code_2_and_no_file(server, tmp_path, capsys):
     prepare(server, tmp_path, model("a"))
     server.script = lambda _: error(401, f"Incorrect API key provided: {KEY}")
-    assert replay() == 2
+    assert replay("--concurrency", "1") == 2
     err = capsys.readouterr().err
     assert err.count("HTTP 401, the key is not accepted (key: environment variable MY_KEY)") == 1
-    assert "a: given up after failures in a row, " in err
+    assert "a: given up after failures in a row, 3 calls not made. 3 failed calls: HTTP 401" in err
     assert KEY not in err
     assert not (tmp_path / "replay.parquet").exists()
 

@@ -87,9 +87,37 @@ def test_what_is_no_finite_number_makes_no_numbers(odd):
         codes([str(number) for number in range(60)] + [odd])
 
 
-def test_values_named_like_ours_join_them():
-    found = codes([MISSING] * 12 + [None] * 3 + [OTHER] * 12 + ["a", "b"])
-    assert sizes(found) == {MISSING: 15, OTHER: 14}
+def test_values_named_like_ours_remain_apart_from_them():
+    found = codes([MISSING] * 12 + [None] * 3 + [OTHER] * 14 + [f'"{OTHER}"'] * 13 + ["a", "b"])
+    assert sizes(found) == {f'"{OTHER}"': 14, f'""{OTHER}""': 13, f'"{MISSING}"': 12, OTHER: 2, MISSING: 3}
+    assert (found.missing_rows, found.pooled_values) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "second_name"),
+    [
+        ("20261101", 1, "> 20261125 to 20261150"),
+        ("1700000000", 60, "> 1700001440 to 1700002940"),
+        ("1700000000000", 7, "> 1700000000168 to 1700000000343"),
+    ],
+)
+def test_ranges_of_large_numbers_have_names_of_their_own(first, step, second_name):
+    """Six digits would be equal for all of them, and join them into one."""
+    found = codes([str(int(first) + step * number) for number in range(100)])
+    assert list(sizes(found).values()) == [25, 25, 25, 25]
+    assert found.names[1] == second_name
+
+
+def test_ranges_of_close_fractions_have_names_of_their_own():
+    found = codes([repr(0.1 + number * 1e-8) for number in range(100)])
+    assert list(sizes(found).values()) == [25, 25, 25, 25]
+    assert found.names[0] == "≤ 0.1000002"
+
+
+def test_codes_with_leading_zeros_are_no_quantities():
+    found = codes([f"0{1000 + number % 30}" for number in range(600)])
+    assert found.names[:2] == ("01000", "01001")
+    assert found.names[-1] == OTHER
 
 
 def test_an_experiment_of_small_segments_alone_is_one_segment():

@@ -87,6 +87,13 @@ def timeless(path):
     database.close()
 
 
+def undecodable(path):
+    fill(path, 1)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE replies SET text = CAST(X'FF41' AS TEXT)")
+    database.close()
+
+
 def computed(path):
     """A view in place of the table: reading it would never end."""
     fill(path, 1)
@@ -121,6 +128,7 @@ def cut(path):
         (newer, "has version 99"),
         (forged, "has a row that deconfound did not write"),
         (timeless, "has a row that deconfound did not write"),
+        (undecodable, "has a row that deconfound did not write"),
         (computed, "has other tables than deconfound writes"),
         (damaged, "is damaged"),
         (cut, "is damaged"),

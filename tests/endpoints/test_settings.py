@@ -239,3 +239,10 @@ def test_a_key_that_others_on_the_way_can_read_is_known(monkeypatch, url, is_rea
     monkeypatch.setenv("MY_KEY", "sk-something")
     assert Endpoint("a", url, key_env="MY_KEY").sends_key_readable == is_readable
     assert not Endpoint("a", url).sends_key_readable
+
+
+@pytest.mark.parametrize("kind", ["endpoints", "models"])
+def test_a_blank_name_is_no_name(tmp_path, kind):
+    table = {"endpoints": '[endpoints." "]\nurl = "http://127.0.0.1:9/v1"', "models": '[models." "]\nbaseline = "copy"'}
+    found = problems_of(tmp_path, model("a"), table[kind])
+    assert any("the name is blank" in one for one in found)

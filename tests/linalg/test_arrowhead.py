@@ -45,6 +45,7 @@ def test_solutions_and_determinants_are_those_of_the_whole_matrix():
     np.testing.assert_allclose(factored.solve(right), inverse @ right, atol=1e-10)
     np.testing.assert_allclose(factored.solve(right[:, 0]), inverse @ right[:, 0], atol=1e-10)
     np.testing.assert_allclose(factored.inverse_diagonal(), np.diag(inverse), atol=1e-12)
+    np.testing.assert_allclose(factored.inverse(), inverse, atol=1e-12)
     assert factored.log_determinant == pytest.approx(np.linalg.slogdet(written)[1], abs=1e-10)
 
 
@@ -53,6 +54,7 @@ def test_without_models_it_is_an_ordinary_matrix():
     system = Arrowhead(shared, np.empty((0, 9, 3)), np.empty((0, 3, 3))).plus_identity()
     np.testing.assert_allclose(system.factor().solve(np.ones(9)), np.linalg.solve(shared + np.eye(9), np.ones(9)))
     np.testing.assert_allclose(system.factor().inverse_diagonal(), np.diag(np.linalg.inv(shared + np.eye(9))))
+    np.testing.assert_allclose(system.factor().inverse(), np.linalg.inv(shared + np.eye(9)), atol=1e-12)
 
 
 def test_sums_of_two_parts_are_those_of_all_rows():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import multiprocessing
 import os
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -302,3 +303,37 @@ def test_a_part_can_be_read_in_another_process(tmp_path):
     study = load(**save(tmp_path, long_rows(), "csv", files=2), long_log=in_batches(5, head_rows=10))
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert sum(pool.map(rows_in, study.log_stream.parts)) == study.log_stream.rows == 60
+
+
+def test_files_without_rows_change_nothing(tmp_path):
+    arguments = save(tmp_path, long_rows(), "parquet", files=2)
+    folder = tmp_path / "log"
+    pq.write_table(pa.Table.from_pylist(long_rows()).slice(0, 0), folder / "a.parquet")
+    study, whole = load(**arguments, long_log=in_batches(5, head_rows=10)), load(**arguments)
+    assert_same(study, whole)
+    for path in folder.iterdir():
+        path.unlink()
+    arguments = save(tmp_path, long_rows(), "csv", files=2)
+    (folder / "a.csv").write_bytes(as_csv(long_rows()).split(b"\n")[0] + b"\n")
+    rows = long_rows()
+    rows[50]["outcome"] = 7
+    (folder / "part-1.csv").write_bytes(as_csv(rows[30:]))
+    assert "part-1.csv row 21: outcome 7 is outside" in refused(arguments)
+
+
+def test_problems_name_the_row_in_its_own_file(tmp_path):
+    rows = long_rows()
+    rows[50]["outcome"] = 7
+    for ending, place in (("csv", "part-2.csv row 11"), ("jsonl", "part-2.jsonl line 11"), ("parquet", "row 11")):
+        folder = tmp_path / ending
+        folder.mkdir()
+        assert f"{place}: outcome 7 is outside 0 to 1" in refused(save(folder, rows, ending, files=3))
+
+
+def test_texts_that_are_stored_once_and_used_often_make_small_batches(tmp_path):
+    rows = [row | {"output": "the same long answer " * 50} for row in long_rows(400)]
+    arguments = save(tmp_path, rows, "parquet")
+    study = load(**arguments, long_log=replace(in_batches(400, head_rows=10), batch_bytes=20_000))
+    sizes = [len(log) for part in study.log_stream.parts for log in part.batches()]
+    assert sum(sizes) == 400
+    assert max(sizes) <= 20

@@ -91,11 +91,13 @@ def test_a_feature_that_divides_rows_remains_a_feature():
         ("langage", 'no column "langage", which is to divide rows into segments.*did you mean "language"'),
         ("model", '"model" is the model and cannot divide rows'),
         ("outcome", '"outcome" is the outcome and cannot divide rows'),
+        ("label_ok", '"label_ok" is a label of the output and cannot divide rows'),
     ],
 )
 def test_columns_that_cannot_divide_rows_are_refused(segments, message):
+    good = with_column(with_column(Good(), "experiment"), "experiment", name="label_ok")
     with pytest.raises(DataError, match=message):
-        load(**tables(with_column(Good(), "experiment")), segments=segments)
+        load(**tables(good), segments=segments)
 
 
 @pytest.mark.parametrize(

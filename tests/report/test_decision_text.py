@@ -122,8 +122,8 @@ def test_each_routing_verdict_has_its_sentence():
             "contexts."
         )
     assert routing_text(replace(inconclusive, gain=np.nan), UNIT) == (
-        'No evidence on routing: where it would choose another model than "cedar", too few experiment rows show the '
-        "difference. Randomize more contexts."
+        'No evidence on routing: in cross-validation it chose another model than "cedar" for 40.0 % of the rows, too '
+        "few to show the difference. Randomize more contexts."
     )
 
 

@@ -150,6 +150,8 @@ def sanity_findings():
     yield Finding("label leakage", "pass", sanity.LabelLeakage((), (), 0.0), statistic=0.0)
     yield Finding("label leakage", "pass", sanity.LabelLeakage(("label_a",), (), 0.48), statistic=0.48)
     yield Finding("label leakage", "fail", sanity.LabelLeakage(("label_a",), ("label_a",), 1.0), statistic=1.0)
+    for verdict, share in (("pass", 0.12), ("warn", 0.97)):
+        yield Finding("segment leakage", verdict, sanity.SegmentLeakage("language", share), statistic=share)
     yield Finding(
         "columns", "pass", Notice("log.csv: outcome is read from column rating.", "Say otherwise with --map.")
     )

@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 
 import deconfound as dc
+from deconfound.diagnose.randomization import AssignmentBySegment
+from deconfound.findings import Finding
 from deconfound.report.page.render_page import render_html
-from deconfound.report.segment_text import segment_answer, segment_lines, segment_rows, segment_scope
+from deconfound.report.segment_text import (
+    candidates,
+    segment_answer,
+    segment_lines,
+    segment_rows,
+    segment_scope,
+    whole_percents,
+)
 from deconfound.value.segments import SegmentedValues
 from tests.support.segmented import HOSTILE, segmented_result
 
@@ -33,7 +42,9 @@ def with_best_sets(result: dc.Result, *best_sets: tuple[str, ...], p_value: floa
 
 def test_the_summary_says_where_another_model_is_best(result):
     text = result.summary()
-    assert "In some segments another model is best: see the segments by language." in text.split("\n\n")[0]
+    answer = " ".join(text.split("\n\n")[0].split())
+    assert 'By "language": in en, bee is best; in de, ant is best.' in answer
+    assert 'No evidence that the best model depends on "hostile" or "tier".' in answer
     section = text.split('Segments by "language"\n')[1].split("\n\n")[0]
     first = section.splitlines()[0].strip()
     assert first.startswith('The best model depends on "language": bee, first overall, is not the best model in de')
@@ -55,15 +66,54 @@ def test_differences_without_another_best_model_are_only_differences(result):
         "bee is the best model in en.",
         "In 1 of 2 segments, the data do not show whether bee or another model is best.",
     ]
-    assert segment_answer(replace(result, segments=(one,))) == []
+    assert segment_answer(replace(result, segments=(one,))) == [
+        'Differences between models depend on "language", but no segment shows another best model.'
+    ]
 
 
 def test_segments_that_show_nothing_say_so(result):
     one = with_best_sets(result, ("bee", "ant"), ("bee", "ant"), p_value=0.4)
     lines = segment_lines(one, result)
     assert lines[0].startswith('No evidence that the best model depends on "language" (p = 0.40')
-    assert lines[1] == "No segment alone excludes any model: its rows are too few to compare models."
+    assert lines[1].startswith("No segment alone excludes any model: differences are small, or its rows are too few")
+    assert segment_answer(replace(result, segments=(one,))) == [
+        'No evidence that the best model depends on "language".'
+    ]
     assert [row[-1] for row in segment_rows(one, result)] == ["may be best", "any", "any"]
+
+
+def test_segments_of_an_answer_are_named_with_their_models(result):
+    one = with_best_sets(result, ("ant",), ("bee", "ant"), p_value=0.2)
+    assert segment_answer(replace(result, segments=(one,))) == [
+        'By "language": in en, ant is best; 1 other segment does not show which.'
+    ]
+    prefixed = segment_answer(replace(result, segments=(one,)), prefix="If the assumption held: ")
+    assert prefixed[0].startswith('If the assumption held: By "language"')
+
+
+def test_shares_sum_to_a_hundred():
+    assert whole_percents([0.575, 0.425]) == ["57 %", "43 %"]
+    assert whole_percents([1 / 3, 1 / 3, 1 / 3]) == ["34 %", "33 %", "33 %"]
+    assert whole_percents([0.5, 0.25, 0.25]) == ["50 %", "25 %", "25 %"]
+
+
+def test_many_candidates_are_counted(result):
+    part = by(result, "language").segments[0]
+    models = tuple("abcdef")
+    many = replace(part, values=replace(part.values, models=models), best_set=models[:4])
+    assert candidates(many) == "4 of 6 models"
+    assert candidates(replace(many, best_set=models)) == "any"
+    assert candidates(replace(many, best_set=models[:2])) == "a, b"
+
+
+def test_a_column_that_predicts_the_model_has_two_possible_causes(result):
+    """It may be known before the answer: then the propensities are wrong, not the column."""
+    finding = Finding("assignment by segment", "warn", AssignmentBySegment("language", 120), "A1", None, 0.001, 0.002)
+    doubted = replace(result, findings=(finding,))
+    line = segment_lines(by(result, "language"), doubted)[0]
+    assert "models were drawn with other probabilities in some segments, or it is known only after the answer" in line
+    assert "declare the propensity of each row" in finding.remedy
+    assert 'Segments by "language" are not to be relied on (see the warnings).' in segment_answer(doubted)
 
 
 def test_rows_without_a_value_are_counted(result):
@@ -72,7 +122,8 @@ def test_rows_without_a_value_are_counted(result):
 
 def test_pooled_values_are_counted(result):
     one = replace(by(result, "tier"), pooled_values=7)
-    assert "(other): 7 values, most of them with fewer than 10 rows." in segment_lines(one, result)
+    expected = "(other): 7 values with fewer than 10 rows or not among the 20 most frequent values."
+    assert expected in segment_lines(one, result)
 
 
 def test_one_segment_is_nothing_to_compare(result):
@@ -115,7 +166,32 @@ def test_hostile_names_are_shown_and_not_obeyed(result):
 
 def test_the_page_has_the_sentences_and_the_table(result):
     page = render_html(result)
-    assert "<h2>Segments by &#34;language&#34;</h2>" in page
+    assert "<h3>Segments by &#34;language&#34;</h3>" in page
     assert "The best model depends on" in page
     assert "<td><bdi>en</bdi></td>" in page
     assert result.document()["segments"][1]["summary"].startswith('The best model depends on "language"')
+
+
+def test_what_could_not_be_tested_is_no_evidence_of_anything(result):
+    one = with_best_sets(result, ("bee", "ant"), ("bee", "ant"), p_value=np.nan)
+    untested = replace(result, segments=type(result.segments)([one]))
+    assert segment_lines(one, untested)[0] == (
+        'Whether differences between models depend on "language" could not be tested: no two models have enough '
+        "randomized rows both inside and outside a segment."
+    )
+    assert segment_answer(untested) == [
+        'Whether the best model depends on "language" could not be tested: too few rows.'
+    ]
+    assert "nan" not in untested.summary()
+    assert untested.document()["segments"][0]["p_value"] is None
+
+
+def test_a_first_model_without_rows_in_a_segment_is_remarked(result):
+    one = by(result, "language")
+    segment = one.segments[0]
+    place = segment.values.models.index(segment.values.ranking()[0])
+    covariance = segment.values.covariance.copy()
+    covariance[place, place] = np.inf
+    absent = replace(segment, values=replace(segment.values, covariance=covariance))
+    lines = segment_lines(replace(one, segments=(absent, *one.segments[1:])), result)
+    assert "bee is first in en by other segments and the replay alone: it has too few randomized rows there." in lines

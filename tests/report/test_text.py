@@ -11,7 +11,7 @@ import deconfound as dc
 from deconfound.diagnose.outcome_drift import OutcomeDrift
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
-from deconfound.report.answer import FIRST_BUT_FAILED
+from deconfound.report.answer import FIRST_BUT_FAILED, Answer
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
 from deconfound.report.check_text import false_alarm_note
 from deconfound.report.decision_text import SMALL_DIFFERENCES, log_bias_text, routing_text
@@ -30,6 +30,7 @@ from deconfound.report.text import (
 from deconfound.value import Values
 from deconfound.value.population import Population
 from tests.support.results import demo_result
+from tests.support.segmented import segmented_result
 from tests.support.snapshots import assert_words_match_snapshot
 
 FAILED = Finding("replay fidelity", "fail", Notice("Outputs differ.", "Replay again."), "A2", 9.0, 0.0001, 0.001)
@@ -75,22 +76,52 @@ def test_the_summary_matches_its_snapshot(result):
 
 
 def test_the_first_line_has_the_best_model_with_its_value_and_interval(result):
-    row = result.values.table()[0]
-    assert row["model"] == result.values.ranking()[0]
-    first = answer_lines(result)[0]
-    for part in (row["model"], f"{row['estimate']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}"):
-        assert part in first
-    assert first == result.summary().splitlines()[0]
+    separated = with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.001)
+    for each, place in ((result, 1), (separated, 0)):  # the second sentence, where several may be the best
+        row = each.values.table()[0]
+        first = answer_lines(each)[place]
+        for part in (row["model"], f"{row['estimate']:.3f}", f"{row['low']:.3f} to {row['high']:.3f}"):
+            assert part in first
+        assert first == each.summary().splitlines()[place]
 
 
 def test_rivals_of_the_best_model_are_named(result):
-    first, second, *_ = answer_lines(result)
+    first, _, third, *_ = answer_lines(result)
     rivals = [name for name in result.values.best_set() if name != result.values.ranking()[0]]
-    assert first.startswith("Leading model: ")
-    assert all(name in second for name in rivals)
+    assert first == f"No clear winner at 95 % confidence: cedar or {len(rivals)} other models may be the best."
+    assert third == f"At 95 % confidence, the best model may also be {', '.join(rivals)}."
     separated = with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.6], 0.001)
     assert answer_lines(separated)[0].startswith(f"Best model: {result.models[2]}, ")
     assert not any("may also be" in line for line in answer_lines(separated))
+    assert answer_lines(separated)[1] == "At 95 % confidence, no other model can be the best."
+
+
+def test_few_candidates_are_named_at_once(result):
+    """The headline of a tie is not that of a winner, and no second sentence repeats the names."""
+    answer = Answer.from_result(with_values(result, [0.2, 0.3, 0.9, 0.4, 0.5, 0.89], 0.02))
+    assert answer.model == "No clear winner at 95 % confidence: cedar or oak may be the best."
+    assert answer.value.startswith("Highest estimate: cedar, value 0.900 (95 % interval ")
+    assert answer.separation == ""
+
+
+def test_a_failed_check_makes_every_statement_conditional(result):
+    """Also those about the log, pairs and routing; the segments' are in their own tests."""
+    broken = replace(result, findings=(*result.findings, FAILED))
+    answer = Answer.from_result(broken)
+    for sentence in (answer.separation, answer.lead, answer.routing, answer.log):
+        assert sentence.startswith("If the assumption held")
+    for heading in ("Comparisons", "Routing"):
+        assert lines(broken, heading)[0] == "Not reliable while a check fails."
+        assert "Not reliable while a check fails." not in lines(result, heading)
+
+
+def test_two_models_are_one_pair(result):
+    """Nothing is adjusted for comparing all pairs where there is one."""
+    pair = segmented_result()
+    assert len(pair.models) == 2
+    assert "adjusted" in Answer.from_result(result).lead
+    assert "interval" in Answer.from_result(pair).lead
+    assert "adjusted" not in Answer.from_result(pair).lead
 
 
 def test_a_model_without_evidence_of_its_own_does_not_lead(result):
@@ -114,7 +145,8 @@ def test_equal_values_have_no_leader(result):
 def test_a_failed_check_comes_before_the_answer(result):
     broken = replace(result, findings=(*result.findings, FAILED))
     assert answer_lines(broken)[0] == FAILURE
-    assert answer_lines(broken)[2] == answer_lines(result)[0].replace("Leading model", FIRST_BUT_FAILED)
+    assert answer_lines(broken)[1] == FAILED.message
+    assert answer_lines(broken)[3] == answer_lines(result)[1].replace("Highest estimate", FIRST_BUT_FAILED)
     assert comparison([broken]).splitlines()[0] == FAILURE
     assert "failed" not in result.summary()
     assert "failed" not in comparison([result])
@@ -156,10 +188,10 @@ def test_with_costs_everything_but_the_log_is_net(result):
     cost = np.array([0.9 if name == first else 0.1 for name in result.models])
     net = replace(result, values=result.values.net_of(cost))
     assert first not in answer_lines(net)[0]
-    assert "net of cost" in answer_lines(net)[0]
+    assert "net of cost" in answer_lines(net)[1]
     assert "before cost" in answer_lines(net)[-1]
     heading, *rows = value_rows(net)
-    assert heading[2:6] == ("net value", "95 % interval", "cost", "value")
+    assert heading[2:6] == ("net value", "95 % interval", "cost", "gross value")
     gross = result.values.table()[0]
     last, low = rows[-1], net.values.interval()[result.models.index(first), 0]
     assert last[1:3] == (first, f"{gross['estimate'] - 0.9:.3f}")
@@ -233,10 +265,11 @@ def test_a_model_that_was_only_replayed_is_no_candidate_for_the_best(result):
     covariance = 1e-6 * np.eye(6)
     covariance[0, 0] = np.inf
     values = replace(with_values(result, [0.1, 0.2, 0.3, 0.4, 0.5, 0.9], 0.001).values, covariance=covariance)
-    first, second, *_ = answer_lines(replace(result, values=values))
-    assert first.startswith(f"Leading model: {result.models[5]}, ")
+    first, second, third, *_ = answer_lines(replace(result, values=values))
+    assert first == f"No clear winner at 95 % confidence: {result.models[5]} or {result.models[0]} may be the best."
+    assert second.startswith(f"Highest estimate: {result.models[5]}, ")
     others = ",".join(result.models[1:])
-    assert second == (
+    assert third == (
         f"Too few randomized rows to judge {result.models[0]}: randomize some, or leave them out with "
         f"--models {others}."
     )
@@ -309,8 +342,8 @@ def test_a_result_on_another_scale_is_printed_on_it(result):
     assert text.count("on your scale from 1 to 5") == 1
     assert max(map(len, text.splitlines())) <= TERMINAL_WIDTH
     row = result.values.table()[0]
-    assert f"value {1 + 4 * row['estimate']:.2f}" in answer_lines(stars)[0]
-    assert f"{1 + 4 * row['low']:.2f} to {1 + 4 * row['high']:.2f}" in answer_lines(stars)[0]
+    assert f"value {1 + 4 * row['estimate']:.2f}" in answer_lines(stars)[1]
+    assert f"{1 + 4 * row['low']:.2f} to {1 + 4 * row['high']:.2f}" in answer_lines(stars)[1]
     i, cells = result.models.index(row["model"]), value_rows(stars)[1]
     assert cells[4] == f"{1 + 4 * result.raw_log.estimate[i]:.2f}"
     assert cells[5] == f"{4 * (result.raw_log.estimate[i] - row['estimate']):+.2f}"

@@ -36,7 +36,7 @@ def values(data) -> Values:
 def sensitivities(data: ScoredExperiment, values: Values) -> tuple[Sensitivity, Sensitivity]:
     experiment = experiment_only(MODELS, data.model, data.outcome)
     log = replace(experiment, estimate=experiment.estimate + np.array([0.0, 0.1, -0.2, 0.05]))
-    replay, outcome = estimate_sensitivity(values, data, log, experiment, LEVEL)
+    replay, outcome = estimate_sensitivity(values, data.q.mean(axis=0), data, log, experiment, LEVEL)
     return replay, outcome
 
 
@@ -123,7 +123,7 @@ def test_a_model_without_randomized_rows_is_compared_by_its_prediction(data, val
 
 def test_without_rows_in_both_sources_there_is_no_unit(data, values):
     nothing = replace(values, estimate=np.full(len(MODELS), np.nan))
-    _, outcome = estimate_sensitivity(values, data, nothing, values, LEVEL)
+    _, outcome = estimate_sensitivity(values, data.q.mean(axis=0), data, nothing, values, LEVEL)
     assert np.isnan(outcome.observed_difference)
     assert outcome.observed_model == ""
     assert outcome.tipping_ratio == np.inf

@@ -12,7 +12,7 @@ from benchmarks.missing_outcomes import MODELS, SCENARIOS, make_study, measure, 
 from deconfound.features import FeatureSpec
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.features.study_arrays import StudyArrays
-from deconfound.value import ScoredExperiment, tuned_doubly_robust
+from deconfound.value import ScoredExperiment, shrink_toward, tuned_doubly_robust
 from deconfound.value.unrated_rows import bound_values, estimate_missing_outcomes, rating_weights
 
 
@@ -102,8 +102,24 @@ def test_weighted_values_use_the_weights():
     rated = ~rows.is_missing
     zeros = np.zeros((int(rated.sum()), len(MODELS)))
     data = ScoredExperiment.from_arrays(MODELS, zeros, zeros[:, 0], rows.model[rated], rows.outcome[rated])
-    missing = estimate_missing_outcomes(MODELS, rows, data, 0)
+    missing = estimate_missing_outcomes(MODELS, rows, data, 0, is_shrunk=False)
     weights = rating_weights(rows, 0)
     expected = tuned_doubly_robust(replace(data, weight=weights.weight)).estimate
     np.testing.assert_array_equal(missing.weighted.estimate, expected)
     assert (missing.weighted.estimate - tuned_doubly_robust(data).estimate).mean() > 0.005
+
+
+def test_weighted_values_are_shrunk_as_the_reported_ones_are():
+    """A twin: toward the mean prediction, with the centers of intervals where they were."""
+    rows = randomized("by output", 6)
+    rated = ~rows.is_missing
+    means = [rows.outcome[rated & (rows.model == a)].mean() for a in range(len(MODELS))]
+    q = np.tile(np.array(means) - 0.02, (int(rated.sum()), 1))
+    own = rows.model[rated]
+    data = ScoredExperiment.from_arrays(MODELS, q, q[np.arange(len(own)), own], own, rows.outcome[rated])
+    shrunk, plain = (
+        estimate_missing_outcomes(MODELS, rows, data, 0, is_shrunk=each).weighted for each in (True, False)
+    )
+    np.testing.assert_allclose(shrunk.estimate, shrink_toward(plain, q[0]).estimate, atol=1e-12)
+    np.testing.assert_array_equal(shrunk.center, plain.estimate)
+    assert np.abs(shrunk.estimate - plain.estimate).max() > 0.005

@@ -217,7 +217,7 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
     )
     families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
     for family in families:
-        require_feasible_size(len(study.experiment), family_by_name(family)(), study.experiment.source)
+        require_feasible_size(study, family_by_name(family)())
     try:
         prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
         if prepared.arrays.long_log is None and not options.engine.uses_this_thread:

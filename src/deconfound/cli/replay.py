@@ -214,7 +214,8 @@ def _report_plan(plan: ReplayPlan, arguments: argparse.Namespace) -> None:
 
     if arguments.quiet:
         return
-    notices = (finding.details for finding in plan.findings if finding.check != "messages")
+    findings = [one for one in plan.findings if one.check != "messages" or one.verdict != "pass"]
+    notices = (finding.details for finding in findings)
     lines = [details.message for details in notices if isinstance(details, Notice)]
     if plan.message_models:
         lines.append(f"Contexts are messages, which go to {join_names(plan.message_models)} as they are.")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -21,6 +23,9 @@ MAX_SEGMENTS = 20  # of one column, with names of their own; every further one w
 MIN_SEGMENT_ROWS = 10  # smaller segments are pooled; fewer rows do not compare models
 MAX_RARE_SHARE = 0.5  # of rows with such values, in a column of many; beyond it, values are rather ids than segments
 QUARTILES = (0.25, 0.5, 0.75)
+LIKE_OURS = re.compile(rf'"*({re.escape(MISSING)}|{re.escape(OTHER)})"*')
+CODE_NUMBER = re.compile(r"[+-]?0[0-9]")  # a leading zero: a postal code, for instance, and not a quantity
+MAX_EXACT, DIGITS = 1e15, range(6, 18)  # integers below it are written in full; digits of other numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +43,13 @@ class SegmentCodes:
     pooled_values: int  # values that share the segment OTHER
 
     @classmethod
-    def from_experiment(cls, experiment: Experiment, column: str) -> Self:
-        """The segments of a column; raises a ``DataError`` if it has too many values to divide rows."""
-        values: list[str | None] = experiment.arrow[f"{SEGMENT_PREFIX}{column}"].to_pylist()
+    def from_experiment(cls, experiment: Experiment, column: str, source: str = "") -> Self:
+        """The segments of a column; raises a ``DataError`` if it has too many values to divide rows.
+
+        ``source`` is the table that the column comes from, if it is not the experiment's own.
+        """
+        read: list[str | None] = experiment.arrow[f"{SEGMENT_PREFIX}{column}"].to_pylist()
+        values = [None if value is None else _own_name(value) for value in read]
         counts = Counter(value for value in values if value is not None)
         numbers = _numbers(counts) if len(counts) > MAX_SEGMENTS else None
         if numbers is not None:
@@ -50,22 +59,34 @@ class SegmentCodes:
         small = _small_values(counts)
         rare_rows = sum(rows for rows in counts.values() if rows < MIN_SEGMENT_ROWS)
         if len(counts) > MAX_SEGMENTS and rare_rows > MAX_RARE_SHARE * counts.total():
-            raise DataError([_too_many(experiment.source, column, len(counts), counts.total())])
+            raise DataError([_too_many(source or experiment.source, column, len(counts), counts.total())])
         named = [OTHER if value in small else value for value in values]
         ordered = sorted(counts.keys() - small, key=lambda value: (-counts[value], value))
         return cls._from_names(column, named, ordered, pooled_values=len(small))
+
+    def name_by_context(self, context_ids: Sequence[str]) -> dict[str, str]:
+        """The segment of each context whose rows, of which these are the contexts, are all in one."""
+        names: dict[str, str] = {}
+        for context, code in zip(context_ids, self.code.tolist(), strict=True):
+            name = self.names[code]
+            names[context] = name if names.get(context, name) == name else ""
+        return {context: name for context, name in names.items() if name}
 
     @classmethod
     def _from_names(
         cls, column: str, named: Sequence[str | None], ordered: Sequence[str], *, pooled_values: int
     ) -> Self:
-        special = [name for name in (OTHER, MISSING) if name not in ordered]
         filled = [MISSING if name is None else name for name in named]
         present = set(filled)
-        names = tuple(name for name in (*ordered, *special) if name in present)
+        names = tuple(name for name in (*ordered, OTHER, MISSING) if name in present)
         place = {name: at for at, name in enumerate(names)}
         code = np.array([place[name] for name in filled], dtype=np.int64)
         return cls(column, names, code, sum(name is None for name in named), pooled_values)
+
+
+def _own_name(value: str) -> str:
+    """The value, with one more pair of quotes if it would be taken for a segment of ours: different ones stay so."""
+    return f'"{value}"' if LIKE_OURS.fullmatch(value) else value
 
 
 def _small_values(counts: Counter[str]) -> set[str]:
@@ -82,7 +103,9 @@ def _too_many(source: str, column: str, count: int, rows: int) -> Problem:
 
 
 def _numbers(values: Counter[str]) -> dict[str, float] | None:
-    """Each value as a number; None if one is no finite number."""
+    """Each value as a number; None if one is no finite number, or a code with a leading zero."""
+    if any(CODE_NUMBER.match(value) for value in values):
+        return None
     try:
         numbers = {value: float(value) for value in values if "_" not in value}
     except ValueError:
@@ -98,12 +121,20 @@ class _Ranges:
 
     @property
     def names(self) -> tuple[str, ...]:
-        first, last = f"≤ {self.limits[0]:g}", f"> {self.limits[-1]:g}"
-        between = zip(self.limits, self.limits[1:], strict=False)
-        return (first, *(f"> {low:g} to {high:g}" for low, high in between), last)
+        limits = _distinct_texts(self.limits)
+        between = (f"> {low} to {high}" for low, high in pairwise(limits))
+        return (f"≤ {limits[0]}", *between, f"> {limits[-1]}")
 
     def name(self, number: float) -> str:
         return self.names[int(np.searchsorted(self.limits, number, side="left"))]
+
+
+def _distinct_texts(numbers: Sequence[float]) -> list[str]:
+    """Numbers with as many digits as make them differ."""
+    if all(number == round(number) and abs(number) < MAX_EXACT for number in numbers):
+        return [f"{number:.0f}" for number in numbers]
+    texts = ([f"{number:.{digits}g}" for number in numbers] for digits in DIGITS)
+    return next(each for each in texts if len(set(each)) == len(numbers))
 
 
 def _ranges(numbers: Sequence[float]) -> _Ranges:

@@ -22,6 +22,7 @@ from deconfound.value.multiple_comparisons import check_level
 
 RecommendationVerdict: TypeAlias = Literal["clear", "cannot tell"]
 
+MANY = ("values", "segments")  # fields of a recommendation that are several values
 MAX_HALF_WIDTH = 2.0  # replaces an infinite half-width: differences of values in [0, 1] span [-1, 1]
 MAX_Z_SQUARED = 1e3  # beyond it the normal density is zero; avoids underflow
 
@@ -48,10 +49,11 @@ class Recommendation:
     error_probability_bound: float = 1.0  # upper bound of the probability that any other model is better here
     expected_regret_bound: float = 1.0  # upper bound of the expected loss against the best model of this context
     values: tuple[float, ...] = ()  # calibrated value of every model, in the order of the models; not clipped
+    segments: tuple[str, ...] = ()  # of the context, one per column of segments; empty where its rows have none or two
 
     def record(self) -> dict[str, Scalar]:
-        """One line of a table: everything but the values of all models."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "values"}
+        """One line of a table: everything but the values of all models and the segments."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in MANY}
 
 
 @dataclass(frozen=True, slots=True)

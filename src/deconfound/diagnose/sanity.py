@@ -11,19 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deconfound.data import Study, Table, text_ids
-from deconfound.data.encode import encode
+from deconfound.data.encode import Codes, encode
+from deconfound.data.segment_codes import SegmentCodes
+from deconfound.design import FloatArray
 from deconfound.diagnose.outcome_matching import row_keys
 from deconfound.diagnose.thresholds import (
     FAIL_SHARED_SHARE,
     LEAK_CORRELATION,
     MAX_DISCRETE_VALUES,
     MIN_CONSTANT_ROWS,
+    SEGMENT_LEAK_SHARE,
     SHARED_SHARE_DISCRETE,
 )
-from deconfound.findings import Finding
+from deconfound.findings import Finding, Verdict
 
 CONSTANT, DUPLICATE_ROWS, DUPLICATE_CONTEXTS = "constant outcomes", "duplicate rows", "duplicate contexts"
-SHARED, LEAKAGE = "experiment in the log", "label leakage"
+SHARED, LEAKAGE, SEGMENT_LEAKAGE = "experiment in the log", "label leakage", "segment leakage"
 
 
 # --- details of the findings ---
@@ -85,17 +88,26 @@ class LabelLeakage:
     largest_correlation: float
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentLeakage:
+    """The share of the variance of the experiment's outcomes that lies between the segments of a column."""
+
+    column: str
+    explained: float
+
+
 # --- the checks ---
 
 
 def check_sanity(study: Study) -> tuple[Finding, ...]:
-    """Constant outcomes, duplicate rows and contexts, experiment rows in the log, labels that are the outcome."""
+    """Constant outcomes, duplicates, experiment rows in the log, labels and segments that are the outcome."""
     return (
         check_constant_outcomes(study),
         check_duplicate_rows(study),
         check_duplicate_contexts(study),
         check_shared_rows(study),
         check_label_leakage(study),
+        *(check_segment_leakage(study, column) for column in study.experiment.segment_names),
     )
 
 
@@ -172,6 +184,24 @@ def check_label_leakage(study: Study) -> Finding:
     largest = max(correlations.values(), default=0.0)
     details = LabelLeakage(tuple(study.label_names), leaking, largest)
     return Finding(LEAKAGE, "fail" if leaking else "pass", details, statistic=largest)
+
+
+def check_segment_leakage(study: Study, column: str) -> Finding:
+    """Segments that decide the outcome are rather a copy of it than known before the answer."""
+    codes = SegmentCodes.from_experiment(study.experiment, column)
+    explained = _explained_share(codes.code, study.experiment.arrow["outcome"].to_numpy())
+    verdict: Verdict = "warn" if explained > SEGMENT_LEAK_SHARE else "pass"
+    return Finding(SEGMENT_LEAKAGE, verdict, SegmentLeakage(column, explained), statistic=explained)
+
+
+def _explained_share(code: Codes, outcome: FloatArray) -> float:
+    """Adjusted R squared of the segments' means; zero where nothing varies, or rows are as few as segments."""
+    rows, segments, total = len(outcome), len(np.unique(code)), float(((outcome - outcome.mean()) ** 2).sum())
+    if rows <= segments or np.ptp(outcome) == 0:
+        return 0.0
+    means = np.bincount(code, weights=outcome) / np.maximum(np.bincount(code), 1)
+    within = float(((outcome - means[code]) ** 2).sum())
+    return max(1 - within / total * (rows - 1) / (rows - segments), 0.0)
 
 
 def _repeats(table: pa.Table, columns: Sequence[str]) -> int:

@@ -60,6 +60,7 @@ FAIL_IMBALANCE = 0.5  # as much as the shifts that targets are given for
 # --- sanity of the tables ---
 
 MIN_CONSTANT_ROWS = 5  # rows of one model with equal outcomes before this is reported
+SEGMENT_LEAK_SHARE = 0.8  # of the variance of outcomes between segments: a request seldom decides so much of a rating
 LEAK_CORRELATION = 0.999  # of a label with the outcome: beyond it the label is the outcome
 SHARED_SHARE_DISCRETE = 0.95  # of the experiment found in the log: on a discrete scale less may be coincidence
 FAIL_SHARED_SHARE = 0.01  # of the experiment found in the log: fewer rows are a slip and move values little

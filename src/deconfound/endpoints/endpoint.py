@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import Any, Literal, cast
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader
+from deconfound.endpoints.toml_tables import NO_KEYS, SECRET_NAMES, TableReader, table_reader
 from deconfound.errors import Problem
 from deconfound.escaping import escape_name
 from deconfound.formatting import join_names
@@ -117,13 +117,10 @@ def read_endpoints(content: Mapping[str, Any], source: str, problems: list[Probl
         return {}
     found: dict[str, Endpoint | None] = dict.fromkeys(tables)
     for name, table in tables.items():
-        where = f"{source} [endpoints.{escape_name(name)}]"
-        if not isinstance(table, Mapping):
-            problems.append(Problem(where, "this is not a table", f"Write [endpoints.{escape_name(name)}] above it."))
-            continue
         before = len(problems)
-        endpoint = _read_endpoint(name, TableReader(table, where, problems))
-        if len(problems) == before and endpoint is not None:
+        reader = table_reader("endpoints", name, table, source, problems)
+        endpoint = None if reader is None else _read_endpoint(name, reader)
+        if len(problems) == before:
             found[name] = endpoint
     return found
 

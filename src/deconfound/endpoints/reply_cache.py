@@ -32,6 +32,7 @@ INSERT = f"INSERT OR IGNORE INTO replies (key, {COLUMNS}, stored) VALUES "  # no
 ROW = f"(?{', ?' * 9})"
 ROWS_AT_ONCE = 100  # in one statement: each one makes other threads wait for this one, and this one for them
 ROW_TYPES = (str, str, str, str, int, int, int, float)
+FOREIGN_ROW = "has a row that deconfound did not write"
 ANOTHER = "Choose another file with --cache, or move this one away."
 
 
@@ -137,7 +138,7 @@ class ReplyCache:
         text, status, reason, served, given, made, estimated, seconds = row
         known = tuple(map(type, row)) == ROW_TYPES and status in STATUSES
         if not known or min(given, made) < 0 or not 0 <= seconds < math.inf:
-            raise _unusable(self.path, "has a row that deconfound did not write")
+            raise _unusable(self.path, FOREIGN_ROW)
         return Reply(text, status, reason, served, given, made, estimated == 1, seconds)
 
     def _prepare(self) -> None:
@@ -204,6 +205,8 @@ def _explained(path: Path) -> Iterator[None]:
         name = readable_path(path)
         if "not a database" in message:
             raise _unusable(path, "is not a cache of deconfound") from None
+        if "could not decode" in message:
+            raise _unusable(path, FOREIGN_ROW) from None
         if "malformed" in message or "corrupt" in message or "no such" in message:
             raise _unusable(path, "is damaged") from None
         if "locked" in message or "busy" in message:

@@ -214,6 +214,18 @@ class TableReader:
         return self.table.get(name)
 
 
+def table_reader(kind: str, name: str, table: object, source: str, problems: list[Problem]) -> TableReader | None:
+    """The reader of a table [kind.name] of a settings file; None, with a problem, for what is no table."""
+    title = f"[{kind}.{escape_name(name)}]"
+    if not isinstance(table, Mapping):
+        problems.append(Problem(f"{source} {title}", "this is not a table", f"Write {title} above it."))
+        return None
+    reader = TableReader(table, f"{source} {title}", problems)
+    if not name.strip():
+        reader.problem("the name is blank", "Give it a name.")
+    return reader
+
+
 def hint(name: str, names: Iterable[str]) -> str:
     """Suggest the most similar of some names, as the beginning of a fix; empty if none is similar."""
     similar = similar_name(name, names)

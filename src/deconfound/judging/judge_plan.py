@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from deconfound.endpoints.batch_writing import BatchFile, batch_files
 from deconfound.endpoints.call_estimates import ModelEstimate, estimate_calls, mean_output_tokens
 from deconfound.endpoints.failure import Failure
 from deconfound.endpoints.reply_cache import ReplyCache
-from deconfound.errors import DataError, Problem, UsageError
+from deconfound.errors import DataError, Problem, UsageError, read_or_collect
 from deconfound.findings import Finding
 from deconfound.judging.judge_prompt import PromptWriter, Question
 from deconfound.judging.judge_settings import Judge, read_judges
@@ -28,7 +28,6 @@ MAX_SAMPLE = 1_000_000
 LABELS = "labels"
 SUMMARIZATION = "summarization"
 NO_FAILURES: Mapping[bytes, Failure] = {}
-Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,9 +62,9 @@ class JudgePlan:
         if isinstance(probe, bool) or not 0 <= probe <= MAX_SAMPLE:
             raise UsageError(f"probe (--probe) must be a whole number from 0 to {MAX_SAMPLE:,}, not {probe!r}.")
         problems: list[Problem] = []
-        chosen = _attempt(lambda: rubric if isinstance(rubric, Rubric) else read_rubric(rubric), problems)
-        read = _attempt(lambda: read_judges(Path(judges)), problems)
-        tables = _attempt(
+        chosen = read_or_collect(lambda: rubric if isinstance(rubric, Rubric) else read_rubric(rubric), problems)
+        read = read_or_collect(lambda: read_judges(Path(judges)), problems)
+        tables = read_or_collect(
             lambda: load_output_tables(several(outputs), columns=columns, where=where, human=human), problems
         )
         if chosen is None or read is None or tables is None:
@@ -123,15 +122,6 @@ class JudgePlan:
         """Where every judge stands; ``keys`` are those of the questions, if they are at hand."""
         known = [calls.keys(questions) for calls in self.calls] if keys is None else keys
         return [calls.state(questions, own, cache, failed) for calls, own in zip(self.calls, known, strict=True)]
-
-
-def _attempt(read: Callable[[], Read], problems: list[Problem]) -> Read | None:
-    """What is read; None if that raises problems, which are collected."""
-    try:
-        return read()
-    except DataError as error:
-        problems += error.problems
-        return None
 
 
 def several(outputs: Any) -> list[Any]:  # noqa: ANN401

@@ -10,9 +10,9 @@ from typing import Any
 
 from deconfound.endpoints.chat_model import ChatModel, read_chat_model
 from deconfound.endpoints.endpoint import Endpoint, read_endpoints
-from deconfound.endpoints.toml_tables import TableReader, hint, key_problems, read_toml
+from deconfound.endpoints.toml_tables import hint, key_problems, read_toml, table_reader
 from deconfound.errors import DataError, Problem
-from deconfound.escaping import escape_name, readable_path
+from deconfound.escaping import readable_path
 from deconfound.formatting import quote
 
 TABLES = ("endpoints", "judges", "models")
@@ -112,16 +112,12 @@ def _equal_judges(judges: Sequence[Judge], source: str) -> list[Problem]:
 def _read_judge(
     name: str, table: object, source: str, endpoints: Mapping[str, Endpoint | None], problems: list[Problem]
 ) -> Judge | None:
-    where = f"{source} [judges.{escape_name(name)}]"
-    if not isinstance(table, Mapping):
-        problems.append(Problem(where, "this is not a table", f"Write [judges.{escape_name(name)}] above it."))
+    reader = table_reader("judges", name, table, source, problems)
+    if reader is None:
         return None
-    reader = TableReader(table, where, problems)
-    if not name.strip():
-        reader.problem("the name of the judge is blank", "Give it a name.")
     chat = read_chat_model(name, reader, endpoints)
     structured, own = reader.flag("structured"), reader.texts("own_models")
-    if "prompt" in table:
+    if "prompt" in reader.table:
         reader.taken.append("prompt")
         reader.problem("a judge has no prompt", "Write what it is asked into a rubric, and leave prompt out.")
     reader.finish()

@@ -105,9 +105,22 @@ class FactoredArrowhead:
         solution = np.concatenate([shared, corners.reshape(-1, matrix.shape[1])])
         return solution[:, 0] if columns.ndim == 1 else solution
 
+    def inverse(self) -> FloatArray:
+        """A^-1, all entries (size, size)."""
+        count, height, width = self.eliminated.shape
+        shared = inverse_from_triangle(self.triangle)
+        through = _triangular_solves(self.corner_triangles, self.eliminated, transposed=True)
+        through = through.reshape(count * height, width)
+        between = through @ shared
+        corners = between @ through.T
+        for number, triangle in enumerate(self.corner_triangles):
+            at = slice(number * height, (number + 1) * height)
+            corners[at, at] += linalg.cho_solve((triangle, True), np.eye(height), check_finite=False)
+        return np.block([[shared, -between.T], [-between, corners]])
+
     def inverse_diagonal(self) -> FloatArray:
         """The diagonal of A^-1 (size,)."""
-        shared = _inverse_from_triangle(self.triangle)
+        shared = inverse_from_triangle(self.triangle)
         corners = []
         for triangle, eliminated in zip(self.corner_triangles, self.eliminated, strict=True):
             root = linalg.solve_triangular(triangle, np.eye(len(triangle)), lower=True, check_finite=False)
@@ -124,7 +137,7 @@ def _triangular_solves(triangles: FloatArray, columns: FloatArray, *, transposed
     return np.stack(solved) if solved else columns
 
 
-def _inverse_from_triangle(triangle: FloatArray) -> FloatArray:
+def inverse_from_triangle(triangle: FloatArray) -> FloatArray:
     """(L L')^-1, both halves."""
     inverse, _ = linalg.lapack.dpotri(triangle, lower=1)
     lower = np.tril(inverse)

@@ -23,7 +23,14 @@ class FactorizationLimits:
 
     max_eigh: int = 1500  # size up to which a full eigendecomposition is computed: about half a second
     max_eigh_stored_gram: int = 3000  # the same where inner products are stored: about six seconds
+    max_experiment_kernel: int = 3000  # rows of the experiment up to which their inner products are used, not sums
     max_dense_kernel: int = 6000  # size up to which a kernel or covariance is a dense matrix: 288 MB
+
+    def prefers_sums(self, experiment: FeatureMatrix) -> bool:
+        """Whether fits to these rows of an experiment should go through sums, in systems of the size of the columns."""
+        rows, columns = experiment.shape
+        is_long = rows > self.max_experiment_kernel and columns <= self.max_dense_kernel
+        return is_long and not experiment.has_stored_gram
 
 
 DEFAULT_LIMITS = FactorizationLimits()

@@ -33,11 +33,12 @@ class Moments:
         """Moments of (n, d) features and (n, m) targets, chunks of rows in parallel."""
         edges = np.linspace(0, len(weight), CHUNKS + 1).astype(int)
         chunks = [slice(start, end) for start, end in pairwise(edges) if end > start]
-        parts = parallel_map(lambda chunk: cls._of_chunk(features.take(chunk), targets[chunk], weight[chunk]), chunks)
+        parts = parallel_map(lambda chunk: cls.of_rows(features.take(chunk), targets[chunk], weight[chunk]), chunks)
         return reduce(cls.merge, parts)
 
     @classmethod
-    def _of_chunk(cls, features: FeatureMatrix, targets: FloatArray, weight: FloatArray) -> Moments:
+    def of_rows(cls, features: FeatureMatrix, targets: FloatArray, weight: FloatArray) -> Moments:
+        """The same without threads: for tens of thousands of sparse rows, merging chunks would take longer."""
         total = float(weight.sum())
         normalized = weight / total
         target_mean = normalized @ targets

@@ -182,12 +182,15 @@ class ColumnResolver:
 
     def _segments_of_answers(self, columns: Mapping[str, str]) -> list[Problem]:
         """Segments must not depend on the answer: within them, models would not be randomized."""
-        answers = {columns[name]: name for name in OF_THE_ANSWER if name in columns}
-        named = [column for name, column in columns.items() if name.startswith(SEGMENT_PREFIX) and column in answers]
+        answers = {columns[name]: f"the {name}" for name in OF_THE_ANSWER if name in columns}
+        chosen = [column for name, column in columns.items() if name.startswith(SEGMENT_PREFIX)]
+        labels = {column: "a label of the output" for column in chosen if prefixed_name(column, ("label_",))}
+        answers = {**labels, **answers}
         fix = "Name columns that describe the request, such as a language or a task."
         return [
-            Problem(self.source, f"{quote(column)} is the {answers[column]} and cannot divide rows into segments", fix)
-            for column in named
+            Problem(self.source, f"{quote(column)} is {answers[column]} and cannot divide rows into segments", fix)
+            for column in chosen
+            if column in answers
         ]
 
     def _has_role(self, name: str) -> bool:

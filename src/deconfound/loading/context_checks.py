@@ -14,6 +14,7 @@ from deconfound.errors import Problem
 from deconfound.formatting import quote
 from deconfound.loading.canonical import CanonicalTable, ContextKeys
 
+PAIRS = pa.schema([("context_id", pa.string()), ("context", pa.string())])
 ID_FIX = "Give each text its own context_id, or leave the column out: contexts are then identified by their text."
 
 
@@ -31,7 +32,8 @@ class ContextChecks:
     _replayed_texts: pa.Array | None = field(init=False)
     _ids: pa.Array = field(init=False)
     _texts: pa.Array = field(init=False)
-    _pairs: list[pa.Table] = field(default_factory=list)
+    _by_text: pa.Table = field(default_factory=PAIRS.empty_table)
+    _by_id: pa.Table = field(default_factory=PAIRS.empty_table)
     _text_by_id: dict[str, tuple[str, str]] = field(default_factory=dict)
     _reported: bool = False
 
@@ -67,17 +69,14 @@ class ContextChecks:
         shared = self._shared(log)
         if not self.log_has_ids or "context" not in log.arrow.column_names:
             return shared
-        mask = _is_in(log.arrow["context_id"], self._ids)
+        pairs = log.arrow.select(["context_id", "context"])
         if len(self._texts):
-            mask |= _is_in(text_ids(log.arrow["context"]), self._texts)
-        rows = np.flatnonzero(mask)
-        if not len(rows):
-            return shared
-        pairs = log.arrow.select(["context_id", "context"]).take(pa.array(rows))
-        found = self._conflict(pairs, log, rows)
-        distinct = pairs.group_by(["context_id", "context"]).aggregate([])
-        self._pairs = [pa.concat_tables([*self._pairs, distinct]).group_by(["context_id", "context"]).aggregate([])]
-        return [*shared, *found]
+            known = pairs.filter(pa.array(_is_in(text_ids(pairs["context"]), self._texts)))
+            self._by_text = _smallest(self._by_text, known, "context", "context_id")
+        rows = np.flatnonzero(_is_in(pairs["context_id"], self._ids))
+        known = pairs.take(pa.array(rows))
+        self._by_id = _smallest(self._by_id, known, "context_id", "context")
+        return [*shared, *self._conflict(known, log, rows)]
 
     def _conflict(self, pairs: pa.Table, log: Log, rows: np.ndarray) -> list[Problem]:
         """The first row whose id has another text in another table, or in an earlier row, once."""
@@ -101,9 +100,18 @@ class ContextChecks:
 
     def key_rows(self, like: Log) -> CanonicalTable:
         """The pairs of ids and texts of the log that concern other tables, in the columns that the log has."""
-        empty = like.arrow.select([n for n in ("context_id", "context") if n in like.arrow.column_names]).slice(0, 0)
-        table = pa.concat_tables([empty, *(pair.select(empty.column_names).cast(empty.schema) for pair in self._pairs)])
+        names = [name for name in PAIRS.names if name in like.arrow.column_names]
+        table = pa.concat_tables([self._by_text, self._by_id]).select(names)
         return CanonicalTable(table, like.source, (), (), RowNumbers())
+
+
+def _smallest(pairs: pa.Table, more: pa.Table, by: str, name: str) -> pa.Table:
+    """One pair for each id, or each text: what the log says about one context does not grow with its rows."""
+    if not more.num_rows:
+        return pairs
+    both = pa.concat_tables([pairs, more.select(PAIRS.names).cast(PAIRS)])
+    grouped = both.group_by(by).aggregate([(name, "min")])
+    return grouped.rename_columns({by: by, f"{name}_min": name}).select(PAIRS.names).cast(PAIRS)
 
 
 def _unique(columns: Sequence[pa.ChunkedArray]) -> pa.Array:

@@ -15,9 +15,9 @@ from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_line, readable_path
 from deconfound.loading.file_columns import name_findings, with_common_names
-from deconfound.loading.files import resolve_file
+from deconfound.loading.files import file_error, resolve_file
 from deconfound.loading.joined_files import join_files
-from deconfound.loading.log_size import LongLog
+from deconfound.loading.log_size import LongLog, expansion
 from deconfound.loading.memory_rows import MemoryRows, memory_parts
 from deconfound.loading.parquet_rows import ParquetRows, parquet_parts
 from deconfound.loading.partitions import with_partitions
@@ -112,6 +112,7 @@ def open_log(source: TableLike, name: str, mapping: Mapping[str, str], sizes: Lo
     found = find_table(source)
     names = _names(found.tables, name)
     opened = _open_files(found.tables, names, sizes)
+    names = tuple(parts[0].name for parts in opened)
     rows = max(MIN_HEAD_ROWS, sizes.head_rows // len(opened))
     heads = with_common_names([_file_head(parts, rows, sizes, len(opened)) for parts in opened], "log", mapping)
     numbered = names if len(names) > 1 else ()
@@ -141,14 +142,17 @@ def _open_files(tables: Sequence[TableFile], names: Sequence[str], sizes: LongLo
             rows: Sequence[RawRows] = (
                 parquet_parts(file, sizes.batch_rows, sizes.batch_bytes, sizes.part_bytes)
                 if file.format == "parquet"
-                else [TextRows.of(file, sizes.batch_bytes)]
+                else [TextRows.of(file, sizes.batch_bytes, expansion(file))]
             )
             opened.append([LogFile(part, table.below) for part in rows])
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
-    return [parts for parts in opened if parts]
+    opened = [parts for parts in opened if parts]
+    if not opened:
+        raise file_error(names[0], "there are no rows", "Check the export: a table needs at least one row.")
+    return opened
 
 
 def _file_head(parts: Sequence[LogFile], rows: int, sizes: LongLog, files: int) -> RawTable:
@@ -167,8 +171,9 @@ def _head(file: LogFile, rows: int) -> RawTable:
         count += pieces[-1].arrow.num_rows
         if count >= rows:
             break
-    if not pieces:
-        return RawTable(pa.table({}), file.name, RowNumbers())
+    if not pieces:  # a CSV may have names without rows
+        first = next(iter(file.rows.batches()), None)
+        return RawTable(pa.table({}), file.name, RowNumbers()) if first is None else first[0]
     joined = join_files(pieces, file.name) if len(pieces) > 1 else pieces[0]
     numbers = RowNumbers(pieces[0].row_numbers.unit, np.concatenate([_numbers(piece) for piece in pieces]))
     return replace(joined, row_numbers=numbers, findings=pieces[0].findings, partial={}, joined={})

@@ -75,6 +75,11 @@ def _parquet_size(path: Path) -> tuple[float, float]:
     return float(sum(rows)), float(sum(chunk.stored_bytes for chunk in chunks))
 
 
+def expansion(file: File) -> float:
+    """How many decoded bytes a text file has per stored one, by its beginning."""
+    return 1.0 if file.codec is None else _beginning(file)[1]
+
+
 def _beginning(file: File) -> tuple[bytes, float]:
     """The first decoded bytes of a text file, and how many decoded bytes there are per stored one."""
     with file.path.open("rb") as handle:

@@ -68,8 +68,9 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     if columns.output is not None:
         spoken, answers = answers, _only_outputs(answers, raw, columns.output)
         raw = _note_other_answers(raw, columns.context, spoken, answers)
+        raw = _note_left_out(raw, columns.context, answers) if columns.contexts_only else raw
     elif columns.contexts_only:
-        raw = _note_answers(raw, columns.context, len(answers) - answers.count(None))
+        raw = _note_left_out(raw, columns.context, answers)
     elif not mostly_answered:
         answers = [None] * len(answers)
     elif columns.may_lack_output:
@@ -86,7 +87,8 @@ def read_messages(raw: RawTable, columns: MessageColumns) -> RawTable:
     return _note(raw, f"{raw.source}: {columns.context} has messages, which are read as text, each after its role.")
 
 
-def _note_answers(raw: RawTable, name: str, count: int) -> RawTable:
+def _note_left_out(raw: RawTable, name: str, answers: Sequence[str | None]) -> RawTable:
+    count = sum(answer is not None for answer in answers)
     if not count:
         return raw
     message = f"{raw.source}: {name} ends with an answer in {pluralize(count, 'row')}; these answers are left out."

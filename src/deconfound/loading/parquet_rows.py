@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from deconfound.loading.parquet_footer import ColumnChunk, column_chunks, row_co
 from deconfound.loading.raw import RawTable
 
 BUFFER_BYTES = 1 << 20
+PROBE_ROWS = 256  # by which the decoded size of a row is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class ParquetRows:
     rows: int
     size: int
     batch_rows: int
+    batch_bytes: int
     columns: tuple[str, ...] | None = None
     can_be_cut: bool = False
 
@@ -45,7 +48,8 @@ class ParquetRows:
             with Path(self.path).open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
                 file = parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER_BYTES)
                 names = None if self.columns is None else [n for n in file.schema_arrow.names if n in self.columns]
-                for batch in file.iter_batches(self.batch_rows, row_groups=list(self.groups), columns=names):
+                rows = self._rows_per_batch(file, names)
+                for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=names):
                     numbers = np.arange(before + 1, before + batch.num_rows + 1)
                     before += batch.num_rows
                     yield RawTable(pa.table(batch), self.source, RowNumbers(numbers=numbers)), self
@@ -58,6 +62,12 @@ class ParquetRows:
             raise _damaged(f"{self.source} after row {before:,}", error) from None
         require_unchanged(self.path, self.source, self.stamp)
 
+    def _rows_per_batch(self, file: Any, names: list[str] | None) -> int:  # noqa: ANN401  (Arrow carries no types)
+        """Rows whose decoded texts fit into a batch: texts that are stored once may be used often."""
+        probe = next(file.iter_batches(PROBE_ROWS, row_groups=list(self.groups[:1]), columns=names), None)
+        size = 0.0 if probe is None else probe.nbytes / max(probe.num_rows, 1)
+        return int(max(1, min(self.batch_rows, self.batch_bytes / max(size, 1.0))))
+
 
 def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int) -> list[ParquetRows]:
     """The row groups of a file in parts of bounded size; a file that is no Parquet, or is cut off, raises."""
@@ -69,11 +79,12 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
             raise _damaged(file.source, error) from None
     require_columns(file.source, max((chunk.column for chunk in chunks), default=0) + 1)
     sizes = _sizes(chunks, len(rows))
-    bytes_per_row = sum(sizes) / max(sum(rows), 1)
-    batch = int(max(1, min(batch_rows, batch_bytes / max(bytes_per_row, 1.0))))
-    part = ParquetRows(str(file.path.absolute()), file.source, FileStamp.of(file.path), (), 0, 0, batch)
+    path, stamp = str(file.path.absolute()), FileStamp.of(file.path)
+    part = ParquetRows(path, file.source, stamp, (), 0, 0, batch_rows, batch_bytes)
     parts = []
     for at, size in enumerate(sizes):
+        if not rows[at]:
+            continue
         if part.groups and part.size + size > part_bytes:
             parts.append(part)
             part = replace(part, groups=(), rows=sum(rows[:at]), size=0)

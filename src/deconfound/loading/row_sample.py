@@ -8,6 +8,8 @@ So neither the order of rows and files nor the number of workers matters; every 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -26,14 +28,16 @@ class RowSample:
         self._bound = np.uint64(np.iinfo(np.uint64).max)
         self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
         self._counts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._rows: pa.Table | None = None
+        self._tables: list[pa.Table] = []
+        self._at: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # of each content, its row in these tables
         self._log: Log | None = None
 
     def add(self, log: Log) -> None:
         """Further rows; their columns are those of the rows before."""
         if not len(log):
             return
-        self._log = log if self._log is None else self._log
+        if self._log is None:  # without rows: these would stay in memory
+            self._log = replace(log, arrow=log.arrow.schema.empty_table(), findings=())
         names = sorted(name for name in log.arrow.column_names if name != "context")  # an id stands for the text
         hashes = content_hashes([log.arrow[name] for name in names])
         at = np.flatnonzero(hashes <= self._bound)
@@ -47,22 +51,30 @@ class RowSample:
             return
         both = np.concatenate([self._hashes, hashes])
         order = np.argsort(both)[: self._size]
-        table = rows if self._rows is None else pa.concat_tables([self._rows, rows])
         if len(both) > self._size:
             self._bound = both[order[-1]]
+        stored = sum(len(table) for table in self._tables)
         self._hashes, self._counts = both[order], np.concatenate([self._counts, counts])[order]
-        self._rows = take_rows(table, order)
+        self._at = np.concatenate([self._at, stored + np.arange(len(hashes))])[order]
+        self._tables.append(rows)
+        if stored + len(hashes) > 2 * self._size:
+            self._tables = [self._stored()]
+            self._at = np.arange(len(self._hashes))
+
+    def _stored(self) -> pa.Table:
+        """One row of each content, in the order of their hashes."""
+        return take_rows(pa.concat_tables(self._tables), self._at)
 
     def rows(self) -> Log | None:
         """The sample, in the order of the files; None if there was no row."""
-        if self._log is None or self._rows is None:
+        if self._log is None:
             return None
         content = np.repeat(np.arange(len(self._hashes)), self._counts)
         if len(content) > self._size:
             occurrence = np.arange(len(content)) - np.repeat(np.cumsum(self._counts) - self._counts, self._counts)
             rank = mixed_hashes(self._hashes[content] + occurrence.astype(np.uint64) + np.uint64(1))
             content = content[np.argpartition(rank, self._size - 1)[: self._size]]
-        rows = take_rows(self._rows, content)
+        rows = take_rows(self._stored(), content)
         order = np.lexsort((content, rows[ROW].to_numpy(), rows[FILE].to_numpy()))
         rows = take_rows(rows, order)
         numbers = self._log.row_numbers

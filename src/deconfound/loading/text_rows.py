@@ -51,9 +51,10 @@ class TextRows:
     preamble: bytes = b""
     rows: int = 0
     lines: int = 0
+    expansion: float = 1.0  # decoded bytes per stored one, estimated
 
     @classmethod
-    def of(cls, file: File, batch_bytes: int) -> TextRows:
+    def of(cls, file: File, batch_bytes: int, expansion: float = 1.0) -> TextRows:
         """All rows of a file."""
         kind: Format = "csv" if file.format == "csv" else "jsonl"
         with file.path.open("rb") as handle:
@@ -68,12 +69,14 @@ class TextRows:
             FileStamp.of(file.path),
             batch_bytes,
             start=0 if codec else marks,
+            expansion=expansion,
         )
 
     @property
     def size(self) -> int:
-        """Bytes of the file; a compressed one has more when it is decoded."""
-        return (self.stamp.size if self.stop is None else self.stop) - self.start
+        """Decoded bytes; of a compressed file an estimate."""
+        stored = (self.stamp.size if self.stop is None else self.stop) - self.start
+        return stored if self.codec is None else int(self.stamp.size * self.expansion)
 
     @property
     def can_be_cut(self) -> bool:

@@ -59,8 +59,7 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     if unknown:
         raise UsageError(f"--drop: there is no model {quote(unknown[0])}; there are {join_names(study.models)}.")
     path, stored = Path(state), read_state(state)
-    analysis = f"{family if isinstance(family, str) else family.name}, seed {seed}, method {options.method}"
-    requested = RequestedSettings(horizon, level, tolerance, analysis + ", extra contexts" * options.extra_contexts)
+    requested = RequestedSettings(horizon, level, tolerance, _analysis(family, seed, options))
     opened = _open(study, stored, requested, change_settings=change_settings)
     if stored is None or opened.changes != stored.changes:
         write_state(path, opened)
@@ -81,6 +80,13 @@ def monitor(  # noqa: PLR0913  (each is an option of the command line)
     write_state(path, written)
     findings = state_findings(opened.changes, lost, len(opened.rows), before.looks)
     return replace(found, looks=written.looks, findings=(*findings, *result.findings))
+
+
+def _analysis(family: str | Family, seed: int, options: EvaluationOptions) -> str:
+    """What decides how values are computed from the rows, in words that the state file stores."""
+    name = family if isinstance(family, str) else family.name
+    extra = ", extra contexts" if options.extra_contexts else ""
+    return f"{name}, seed {seed}, method {options.method}{extra}"
 
 
 def _open(

@@ -9,9 +9,9 @@ from typing import Any
 
 from deconfound.endpoints.chat_model import ChatModel, read_chat_model
 from deconfound.endpoints.endpoint import Endpoint, read_endpoints
-from deconfound.endpoints.toml_tables import TableReader, hint, key_problems, read_toml
+from deconfound.endpoints.toml_tables import hint, key_problems, read_toml, table_reader
 from deconfound.errors import DataError, Problem
-from deconfound.escaping import escape_name, readable_path
+from deconfound.escaping import readable_path
 from deconfound.formatting import quote
 from deconfound.replaying.baselines import Baseline, read_baseline
 from deconfound.replaying.prompt_template import PromptTemplate, check_system, read_prompt
@@ -113,14 +113,10 @@ def _read_all(
 def _read_model(
     name: str, table: object, source: str, endpoints: Mapping[str, Endpoint | None], problems: list[Problem]
 ) -> ReplayModel | None:
-    where = f"{source} [models.{escape_name(name)}]"
-    if not isinstance(table, Mapping):
-        problems.append(Problem(where, "this is not a table", f"Write [models.{escape_name(name)}] above it."))
+    reader = table_reader("models", name, table, source, problems)
+    if reader is None:
         return None
-    reader = TableReader(table, where, problems)
-    if not name.strip():
-        reader.problem("the name of the model is blank", "Give it a name.")
-    if "baseline" in table:
+    if "baseline" in reader.table:
         baseline = read_baseline(name, reader)
         reader.finish()
         return None if baseline is None else BaselineModel(baseline)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deconfound.endpoints.batch_writing import BatchFile, batch_files
 from deconfound.endpoints.call_estimates import ModelEstimate, estimate_calls, mean_output_tokens
 from deconfound.endpoints.reply_cache import ReplyCache
-from deconfound.errors import DataError, Problem, UsageError
+from deconfound.errors import DataError, Problem, UsageError, read_or_collect
 from deconfound.findings import Finding
 from deconfound.loading import ContextRows, load_context_rows, load_replay
 from deconfound.replaying.cells import AskedCells, Cell
@@ -55,15 +55,8 @@ class ReplayPlan:
         if isinstance(draws, bool) or not 1 <= draws <= MAX_DRAWS:
             raise UsageError(f"draws (--draws) must be a whole number from 1 to {MAX_DRAWS:,}, not {draws!r}.")
         problems: list[Problem] = []
-        loaded = read = None
-        try:
-            read = read_models(Path(models))
-        except DataError as error:
-            problems += error.problems
-        try:
-            loaded = load_context_rows(contexts, columns=columns, where=where)
-        except DataError as error:
-            problems += error.problems
+        read = read_or_collect(lambda: read_models(Path(models)), problems)
+        loaded = read_or_collect(lambda: load_context_rows(contexts, columns=columns, where=where), problems)
         if loaded is None or read is None:
             raise DataError(problems)
         plan = cls(loaded, read, draws)

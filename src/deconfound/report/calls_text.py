@@ -33,9 +33,9 @@ def call_messages(outcome: RunOutcome) -> list[str]:
 
 def _given_up(meter: ModelMeter, failure: Failure) -> str:
     calls, _ = meter.causes.get(failure.cause, (0, ""))
-    name, skipped = escape_name(meter.chat.name), pluralize(meter.skipped, "call")
+    given_up = f"given up after failures in a row, {pluralize(meter.skipped, 'call')} not made. "
     cause = f"{pluralize(calls, 'failed call')}: {escape_line(str(failure))}"
-    return f"{name}: given up after failures in a row, {skipped} not made. {cause}"
+    return f"{escape_name(meter.chat.name)}: {given_up if meter.skipped else ''}{cause}"
 
 
 def outcome_document(outcome: RunOutcome) -> dict[str, Any]:
@@ -97,9 +97,10 @@ def batch_messages(report: BatchReport) -> list[str]:
     lines = [f"{pluralize(report.replies, 'answer')} read from batches."]
     for what, count in report.failures.items():
         detail = report.details.get(what, "")
-        lines.append(f"{count:,} {what}{f' (first: {escape_line(detail)})' if detail else ''}.")
+        first = f" (first: {escape_line(detail)})" if detail else ""
+        lines.append(f"{what[:1].upper()}{what[1:]}: {count:,}{first}.")
     if report.others:
-        lines.append(f"{pluralize(report.others, 'line')} belong to other requests and are not used.")
+        lines.append(f"Lines for other requests, which are not used: {report.others:,}.")
     return lines
 
 

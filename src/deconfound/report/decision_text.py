@@ -88,9 +88,10 @@ def _routing_sentence(routing: RoutingGain, scale: Scale) -> str:
         min_gain = scale.with_unit(f"{abs(scale.width) * routing.min_gain:.3g}")
         return f"Use {best} everywhere: no routing can gain {min_gain} or more ({level} confidence)."
     if routing.on_policy_rows >= MIN_ROWS_PER_MODEL and math.isnan(routing.gain):
+        others = format_percent(1.0 - routing.best_model_share, 1)
         return (
-            f"No evidence on routing: where it would choose another model than {best}, too few experiment rows show "
-            "the difference. Randomize more contexts."
+            f"No evidence on routing: in cross-validation it chose another model than {best} for {others} of the rows, "
+            "too few to show the difference. Randomize more contexts."
         )
     if routing.on_policy_rows < MIN_ROWS_PER_MODEL:
         rows = pluralize(routing.on_policy_rows, "experiment row")

@@ -53,7 +53,7 @@ def document(result: Result) -> dict[str, Any]:
         "version": result.version,
         "reproduction": to_jsonable(asdict(Reproduction.from_result(result))),
         "answer": to_jsonable(asdict(Answer.from_result(result))),
-        "sections": [section._asdict() for section in sections(result, verbose=True)[1:]],
+        "sections": [section.document() for section in sections(result, verbose=True)[1:]],
         "value_table": [list(row) for row in value_rows(result)],
         "best": result.values.ranking()[0],
         "level": result.level,
@@ -64,7 +64,11 @@ def document(result: Result) -> dict[str, Any]:
         "outcome_unit": result.outcome_unit,
         "population": to_jsonable(asdict(result.population)),
         **{name: values_document(getattr(result, name), result.level) for name in VALUES},
+        "net_raw_log": None
+        if result.values.cost is None
+        else to_jsonable(result.raw_log.estimate - result.values.cost),
         "best_set": list(result.values.best_set(result.level)),
+        "lead_bound": result.values.lead_bound(result.level),
         "simultaneous_intervals": to_jsonable(result.values.interval(result.level, simultaneous=True)),
         "contrasts": [{**to_jsonable(asdict(c)), "significant": c.significant} for c in result.contrasts()],
         "family": {

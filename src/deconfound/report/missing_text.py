@@ -18,6 +18,7 @@ WHOLE_SCALE = (
     "Bounds over nearly the whole scale say nothing about a model: too many of its outcomes are missing, or too few of "
     "its rows were randomized. Only more outcomes make them narrower."
 )
+MISSING_OUTCOMES = "Missing outcomes"  # the heading of the section
 NEARLY_WHOLE = 0.95  # width of bounds, as a share of the scale, that need an explanation
 ALWAYS_SHOWN_SHARE = 0.03  # of missing outcomes: above it, bounds are part of the summary whatever the tests say
 FIND_THE_CAUSE = (
@@ -94,43 +95,75 @@ WORDINGS: Wordings = {
 }
 
 
+def missing_answer(result: Result) -> list[str]:
+    """One sentence for the answer, where the section says more."""
+    missing = _shown(result)
+    if missing is None:
+        return []
+    return [f'{_missing_share(missing)} of the randomized rows have no outcome: see "{MISSING_OUTCOMES}".']
+
+
 def missing_outcome_lines(result: Result) -> list[str]:
-    """Bounds and weighted values, where more than a few outcomes are missing or a check failed."""
-    missing = result.missing
-    if missing is None or not _is_worth_showing(missing, result.findings):
+    """What bounds and weighted values mean, where more than a few outcomes are missing or a check failed."""
+    missing = _shown(result)
+    if missing is None:
         return []
     scale, level = Scale.of(result), format_percent(result.level)
-    share = format_percent(sum(missing.missing) / sum(missing.rows), 1)
+    share = _missing_share(missing)
     lines = [f"{share} of the randomized rows have no outcome. The values above use the rows that have one."]
     about = "" if result.population.kind == "experiment" else ", for the contexts of the experiment"
     cost = "" if result.values.cost is None else ", before cost"
     unit = f", in {scale.difference_unit}" if scale.difference_unit else ""
-    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are{about}{cost}{unit}:")
+    lines.append(f"Bounds hold with {level} confidence whatever the missing outcomes are{about}{cost}{unit}.")
     bounds = missing.bounds(result.level)
-    for i, name in enumerate(missing.models):
-        counts = f"{missing.missing[i]:,} of {missing.rows[i]:,} missing"
-        lines.append(f"- {escape_name(name)}: {scale.interval(*map(float, bounds[i]))} ({counts})")
     if (bounds[:, 1] - bounds[:, 0]).max() >= NEARLY_WHOLE:
         lines.append(WHOLE_SCALE)
-    return [*lines, *_weighted_lines(missing, scale, result.level, cost)]
+    return [*lines, *_weighted_lines(missing)]
 
 
-def _weighted_lines(missing: MissingOutcomes, scale: Scale, level: float, cost: str) -> list[str]:
+def missing_outcome_rows(result: Result) -> list[tuple[str, ...]]:
+    """One row per model in the order of the values, headings first: missing outcomes, bounds, weighted value."""
+    missing = _shown(result)
+    if missing is None:
+        return []
+    scale, level, bounds = Scale.of(result), format_percent(result.level), missing.bounds(result.level)
+    weighted = missing.weighted
+    headings = (
+        "model",
+        "missing",
+        "bounds",
+        *(("weighted value", f"{level} interval") if weighted is not None else ()),
+    )
+    rows: list[tuple[str, ...]] = [headings]
+    for name in result.values.ranking():
+        i = missing.models.index(name)
+        cells = [f"{missing.missing[i]:,} of {missing.rows[i]:,}", scale.interval(*map(float, bounds[i]))]
+        if weighted is not None:
+            ends = map(float, weighted.interval(result.level)[i])
+            cells += [scale.value(float(weighted.estimate[i])), scale.interval(*ends)]
+        rows.append((escape_name(name), *cells))
+    return rows
+
+
+def _weighted_lines(missing: MissingOutcomes) -> list[str]:
     if missing.weighted is None:
         return ["Too few outcomes are missing to weight the others in their place."]
-    unit = f", in {scale.difference_unit}" if scale.difference_unit else ""
-    lines = [
-        "Weighted values are right if a missing outcome does not depend on what it would have been, given model, "
-        f"context and output ({format_percent(level)} intervals{cost}{unit}):"
-    ]
-    interval = missing.weighted.interval(level)
-    for i, name in enumerate(missing.models):
-        value = scale.value(float(missing.weighted.estimate[i]))
-        lines.append(f"- {escape_name(name)}: {value} ({scale.interval(*map(float, interval[i]))})")
     rows = format_percent(missing.effective_share, 0)
     remaining = f"{missing.imbalance:.2f} standard deviations"
-    lines.append(f"Weighting keeps {rows} of the rows' information; statistics differ by at most {remaining} after it.")
-    return lines
+    return [
+        "Weighted values are right if a missing outcome does not depend on what it would have been, given model, "
+        "context and output.",
+        f"Weighting keeps {rows} of the rows' information; statistics differ by at most {remaining} after it.",
+    ]
+
+
+def _missing_share(missing: MissingOutcomes) -> str:
+    return format_percent(sum(missing.missing) / sum(missing.rows), 1)
+
+
+def _shown(result: Result) -> MissingOutcomes | None:
+    missing = result.missing
+    return missing if missing is not None and _is_worth_showing(missing, result.findings) else None
 
 
 def _is_worth_showing(missing: MissingOutcomes, findings: Sequence[Finding]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
 from deconfound.bundle import Bundle, BundlePath, is_part_of_bundle, load_bundle, save_bundle
 from deconfound.data import ReadingChoices
-from deconfound.decide.recommendation import Recommendation
+from deconfound.decide.recommendation import MANY, Recommendation
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.features import Featurizer
 from deconfound.features.featurizer_io import ARRAYS, featurizer_from_bundle, featurizer_to_bundle
@@ -44,6 +44,7 @@ from deconfound.reward import Family, family_by_name
 from deconfound.value import Values
 from deconfound.value.efficient_summary import EfficientSummary
 from deconfound.value.population import Population
+from deconfound.value.segments import SegmentedColumns
 from deconfound.value.unrated_rows import MissingOutcomes
 
 REWARD, FEATURIZER = "reward.npz", "featurizer.npz"  # parts of a saved result
@@ -196,7 +197,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
         outcome_unit=stored["outcome_unit"],
         efficient=read_efficient(stored["efficient"], models),
         missing=read_missing(stored["missing_outcomes"], models),
-        segments=tuple(read_segments(one, models) for one in stored["segments"]),
+        segments=SegmentedColumns(read_segments(one, models) for one in stored["segments"]),
         sensitivity=read_sensitivity(stored["sensitivity"]),
         policy=policy_from_arrays(
             arrays, models, fitted["surface_share"], _feature_sizes(featurizer, fitted["surface_share"])
@@ -211,7 +212,7 @@ def _result(stored: dict[str, Any], arrays: dict[str, Any], featurizer: Featuriz
 
 
 def _recommendation(row: dict[str, Any]) -> Recommendation:
-    return Recommendation(**{**row, "values": tuple(row["values"])})
+    return Recommendation(**{**row, **{name: tuple(row[name]) for name in MANY}})
 
 
 def _reading(stored: dict[str, Any]) -> ReadingChoices:

@@ -180,5 +180,6 @@ def _check_recommendation(row: Recommendation, models: Sequence[str]) -> None:
         and row.expected_regret_bound >= 0
         and len(row.values) in (0, len(models))
         and all(math.isfinite(value) for value in row.values)
+        and all(isinstance(name, str) for name in row.segments)
     ):
         raise ValueError("a recommendation has numbers or models that cannot be")

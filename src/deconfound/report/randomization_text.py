@@ -103,9 +103,10 @@ def _assignment_by_segment(details: randomization.AssignmentBySegment, finding: 
     if finding.verdict == "pass":
         return f"Segments by {column} do not significantly predict the assigned model ({p}).", ""
     return (
-        f"Segments by {column} predict the assigned model ({p}). Unless this is chance, they depend on the model's "
-        "answer, or models were not drawn alike in them, and values by segment are biased.",
-        "Name a column that is known before the model answers.",
+        f"Segments by {column} predict the assigned model ({p}). Unless this is chance, models were drawn with other "
+        "probabilities in some segments, or the column depends on the answer; values by segment are then biased.",
+        "If the column is known before the model answers, declare the propensity of each row; otherwise name another "
+        "column.",
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from deconfound.atomic import write_bytes, write_text
 from deconfound.data import Replay, text_ids
-from deconfound.decide.recommendation import Recommendation
+from deconfound.decide.recommendation import MANY, Recommendation
 from deconfound.errors import UsageError
 from deconfound.escaping import escape_formulas, escape_json, escape_name, escape_text
 from deconfound.formatting import (
@@ -162,7 +162,7 @@ def _csv(records: Sequence[dict[str, Any]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(
-        records[0] if records else [field.name for field in fields(Recommendation) if field.name != "values"]
+        records[0] if records else [field.name for field in fields(Recommendation) if field.name not in MANY]
     )
     for record in records:
         writer.writerow([escape_formulas(cell) if isinstance(cell, str) else cell for cell in record.values()])

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from deconfound.errors import UsageError
 from deconfound.escaping import escape_name
 from deconfound.formatting import format_percent
 from deconfound.report.figures import Frame, new_figure, style_context
 from deconfound.report.scale import Scale
+from deconfound.report.segment_text import shown_models
 from deconfound.result import Result
 
 if TYPE_CHECKING:
@@ -26,8 +28,9 @@ def plot_values(result: Result) -> Figure:
     """Dots and bars for values and intervals, diamonds for the raw log; with costs, all of it net of cost."""
     scale, rows = Scale.of(result), result.values.table(result.level)
     title = f"Value of each model with {format_percent(result.level)} intervals, and the raw log's mean"
+    net = "" if result.values.cost is None else ", less the cost"
     with style_context():
-        figure, axes = _figure(len(rows), title, "Diamonds: mean outcome in the log, uncorrected.")
+        figure, axes = _figure(len(rows), title, f"Diamonds: mean outcome in the log, uncorrected{net}.")
         logged = result.raw_log.estimate - result.values.cost_or_zero
         for place, row in enumerate(rows):
             low, high, value = (_on_scale(scale, float(row[key])) for key in ("low", "high", "estimate"))
@@ -36,7 +39,11 @@ def plot_values(result: Result) -> Figure:
             axes.plot([value], [place], "o", color=VALUE)
             in_log = _on_scale(scale, float(logged[result.models.index(str(row["model"]))]))
             axes.plot([in_log], [place], "D", color=LOG, fillstyle="none", markeredgewidth=1.5)
-        _label(axes, [str(row["model"]) for row in rows], scale.unit or "value")
+        _label(
+            axes,
+            [str(row["model"]) for row in rows],
+            scale.unit or ("value" if result.values.cost is None else "net value"),
+        )
         if scale.width < 0:
             axes.invert_xaxis()
         return figure
@@ -91,8 +98,35 @@ def plot_precision(result: Result) -> Figure:
             errors = abs(scale.width) * values.standard_error[at]
             finite = np.where(np.isfinite(errors), errors, 0.0)
             axes.barh(np.arange(len(at)) + offset, finite, height=0.36, color=color, label=label)
-        axes.legend(loc="lower right")
-        _label(axes, ranking, _difference_label(scale))
+        figure.legend(loc="outside lower center", ncols=2)
+        _label(axes, ranking, f"standard error{f' ({scale.difference_unit})' if scale.difference_unit else ''}")
+        return figure
+
+
+def plot_segments(result: Result) -> Figure:
+    """One line per segment and model; models that are not the best one of their segment are gray."""
+    if not result.segments:
+        raise UsageError('The result has no segments. Evaluate with segments, as in dc.load(..., segments="language").')
+    scale, level = Scale.of(result), format_percent(result.level)
+    rows = [
+        (f"{one.column} {part.name}: {row['model']}", row, row["model"] in part.best_set)
+        for one in result.segments
+        for part in one.segments
+        for row in part.table()
+        if row["model"] in shown_models(part, one.overall_best)
+    ]
+    with style_context():
+        title = f"Value of each model by segment, with {level} intervals that hold for all segments together"
+        figure, axes = _figure(len(rows), title, "Gray: not the best model of its segment.")
+        for place, (_, row, may_be_best) in enumerate(rows):
+            low, high, value = (_on_scale(scale, float(row[key])) for key in ("low", "high", "estimate"))
+            color = VALUE if may_be_best else GRAY
+            if np.isfinite(float(row["standard_error"])):
+                axes.plot([low, high], [place, place], color=color, alpha=0.4, linewidth=5, solid_capstyle="round")
+            axes.plot([value], [place], "o", color=color)
+        _label(axes, [label for label, *_ in rows], scale.unit or "value")
+        if scale.width < 0:
+            axes.invert_xaxis()
         return figure
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deconfound.diagnose import sanity
 from deconfound.findings import Finding
-from deconfound.formatting import format_percent, join_names, pluralize
+from deconfound.formatting import format_percent, join_names, pluralize, quote
 from deconfound.report.wording import Wordings
 
 CHECK_OUTCOME = "Check which column is the outcome (--map)."
@@ -82,6 +82,18 @@ def _label_leakage(details: sanity.LabelLeakage, finding: Finding) -> tuple[str,
     )
 
 
+def _segment_leakage(details: sanity.SegmentLeakage, finding: Finding) -> tuple[str, str]:
+    share, column = format_percent(details.explained), quote(details.column)
+    if finding.verdict == "pass":
+        return f"Segments by {column} do not decide the outcome ({share} of its variance).", ""
+    return (
+        f"Segments by {column} explain {share} of the variance of the outcome. A column that is known before the "
+        "answer seldom does: it may be the outcome under another name, and within such segments models cannot be "
+        "compared.",
+        "Use only columns that are known before the model answers.",
+    )
+
+
 WORDINGS: Wordings = {
     sanity.ConstantOutcomes: _constant_outcomes,
     sanity.DuplicateRows: _duplicate_rows,
@@ -89,4 +101,5 @@ WORDINGS: Wordings = {
     sanity.NoText: _no_text,
     sanity.SharedRows: _shared_rows,
     sanity.LabelLeakage: _label_leakage,
+    sanity.SegmentLeakage: _segment_leakage,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deconfound.escaping import escape_line
 from deconfound.findings import Notice
 from deconfound.formatting import pluralize
+from deconfound.report.missing_text import missing_answer
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 
@@ -15,8 +16,9 @@ ONE_LOOK = (
 
 
 def scope_lines(result: Result) -> list[str]:
-    """One line each for another scale, for costs and for other contexts than the experiment's; often none."""
-    return [*_scale_lines(result), *_cost_lines(result), *_row_lines(result), *_population_lines(result)]
+    """One line each for another scale, costs, missing outcomes and other contexts than the experiment's; often none."""
+    about = (_scale_lines, _cost_lines, _row_lines, missing_answer, _population_lines)
+    return [line for lines in about for line in lines(result)]
 
 
 def _row_lines(result: Result) -> list[str]:
@@ -36,7 +38,10 @@ def _scale_lines(result: Result) -> list[str]:
 def _cost_lines(result: Result) -> list[str]:
     if result.values.cost is None:
         return []
-    return ["Values, differences and gains from routing are net of cost."]
+    return [
+        "Values, differences and gains from routing are net of cost. In the table, gross values and the columns after "
+        "them are before cost."
+    ]
 
 
 def _population_lines(result: Result) -> list[str]:

@@ -34,7 +34,9 @@ def _check_column(one: SegmentedValues, result: Result) -> None:
         raise ValueError("segments have no names that differ")
     if one.overall_best != result.values.ranking()[0] or one.level != result.level:
         raise ValueError("segments are not those of this result")
-    if not (0.0 <= one.p_value <= 1.0 and one.missing_rows >= 0 and one.pooled_values >= 0):
+    if not (
+        (math.isnan(one.p_value) or 0.0 <= one.p_value <= 1.0) and one.missing_rows >= 0 and one.pooled_values >= 0
+    ):
         raise ValueError("segments have numbers that cannot be")
     if sum(segment.share for segment in one.segments) > 1 + RTOL:
         raise ValueError("segments are more than the whole")

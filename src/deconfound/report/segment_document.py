@@ -20,7 +20,7 @@ def segments_document(one: SegmentedValues, result: Result) -> dict[str, Any]:
         "overall_best": one.overall_best,
         "best_differs": one.best_differs,
         "differ": one.differ,
-        "p_value": one.p_value,
+        "p_value": to_jsonable(one.p_value),
         "level": one.level,
         "missing_rows": one.missing_rows,
         "pooled_values": one.pooled_values,
@@ -44,7 +44,8 @@ def _segment_document(segment: Segment, level: float) -> dict[str, Any]:
 
 def read_segments(stored: dict[str, Any], models: tuple[str, ...]) -> SegmentedValues:
     """The inverse of ``segments_document``."""
-    names = ("column", "overall_best", "p_value", "level", "missing_rows", "pooled_values")
+    names = ("column", "overall_best", "level", "missing_rows", "pooled_values")
+    p_value = np.nan if stored["p_value"] is None else stored["p_value"]
     segments = tuple(
         Segment(
             **{name: one[name] for name in ("name", "rows", "contexts", "share", "other_best")},
@@ -54,4 +55,4 @@ def read_segments(stored: dict[str, Any], models: tuple[str, ...]) -> SegmentedV
         )
         for one in stored["segments"]
     )
-    return SegmentedValues(**{name: stored[name] for name in names}, segments=segments)
+    return SegmentedValues(**{name: stored[name] for name in names}, p_value=p_value, segments=segments)

@@ -25,6 +25,8 @@ def sensitivity_lines(sensitivities: tuple[Sensitivity, ...], level: float, scal
 def sensitivity_text(sensitivity: Sensitivity, level: float, scale: Scale) -> str:
     """What would have to be wrong, by how much, and how that compares with what was observed."""
     name = {"A2": "Replay fidelity (A2)", "A3": "Outcome consistency (A3)"}[sensitivity.assumption]
+    if sensitivity.tipping_shift == 0.0:
+        return f"{name}: {_tie_sentence(sensitivity)}"
     sentences = [
         _tipping_sentence(sensitivity, scale),
         _unit_sentence(sensitivity, scale),
@@ -43,12 +45,17 @@ def ratio_text(ratio: float) -> str:
 def _tipping_sentence(sensitivity: Sensitivity, scale: Scale) -> str:
     leader, rival = escape_name(sensitivity.leader), escape_name(sensitivity.rival)
     if math.isinf(sensitivity.tipping_shift):
-        return f"No violation of this kind changes the order: {leader} stays first."
-    if sensitivity.tipping_shift == 0.0:
-        return f"{rival} is not behind {leader} by unbiased values alone, so the smallest violation decides."
+        return (
+            f"At the estimated weight of the reward, no violation of this kind changes the order: {leader} stays first."
+        )
     shift = scale.with_unit(scale.difference(sensitivity.tipping_shift))
     violation = VIOLATIONS[sensitivity.assumption].format(shift=shift)
     return f"{rival} would be first instead of {leader} if {violation}."
+
+
+def _tie_sentence(sensitivity: Sensitivity) -> str:
+    leader, rival = escape_name(sensitivity.leader), escape_name(sensitivity.rival)
+    return f"{leader} and {rival} have equal values, so the smallest violation decides between them."
 
 
 def _best_set_sentence(sensitivity: Sensitivity, level: float, scale: Scale) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import SMALL_DIFFERENCES, routing_text
 from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import method_lines
-from deconfound.report.missing_text import missing_outcome_lines
+from deconfound.report.missing_text import MISSING_OUTCOMES, missing_outcome_lines, missing_outcome_rows
 from deconfound.report.recommendation_counts import recommendation_counts
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
 from deconfound.report.segment_text import segment_heading, segment_lines, segment_rows, segment_scope
 from deconfound.report.sensitivity_text import sensitivity_lines
+from deconfound.report.wording import NOT_RELIABLE
 from deconfound.result import Result
 from deconfound.value import Values
 
@@ -35,14 +36,20 @@ MAX_LISTED_PAIRS = 6  # more are listed by rank
 NOTHING = "none"  # in a table, where the experiment has too few rows of a model
 SENSITIVITY = "How wrong could it be?"
 METHOD = "How this was computed"
+COMPARISONS = "Comparisons"
 
 
 class Section(NamedTuple):
-    """A heading, empty for the answer, its lines, and a table below them."""
+    """A heading, empty for the answer, its lines, a table below them, and which columns of it are words."""
 
     heading: str
     lines: list[str]
     rows: Sequence[tuple[str, ...]] = ()
+    left: tuple[int, ...] = (0,)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"heading": self.heading, "lines": self.lines, "rows": [list(row) for row in self.rows]}
 
 
 def summary(result: Result, *, verbose: bool = False) -> str:
@@ -57,19 +64,20 @@ def summary(result: Result, *, verbose: bool = False) -> str:
 
 def _all_lines(section: Section) -> list[str]:
     """With the table as lines."""
-    table = text_table(section.rows, left=(0, 3, 6))
+    table = text_table(section.rows, left=section.left)
     return [*section.lines, *(table.split("\n") if table else [])]
 
 
 def sections(result: Result, *, verbose: bool) -> list[Section]:
     """Everything but the table of values; the answer comes first. No line can contain a line break of a user."""
+    doubt = [f"{NOT_RELIABLE}."] if failure_sentence(result.findings) else []
     chosen = [
         Section("", answer_lines(result)),
-        Section("Missing outcomes", missing_outcome_lines(result)),
+        Section(MISSING_OUTCOMES, missing_outcome_lines(result), missing_outcome_rows(result)),
         Section("Shared outputs", shared_output_lines(result)),
-        Section("Comparisons", _separation_lines(result)),
-        Section("Routing", _routing_lines(result)),
-        *_segment_sections(result),
+        Section(COMPARISONS, [*doubt, *_separation_lines(result)]),
+        Section("Routing", [*doubt, *_routing_lines(result)]),
+        *(each._replace(lines=[*doubt, *each.lines]) for each in segment_sections(result)),
         _check_section(result),
     ]
     if verbose:
@@ -108,13 +116,14 @@ def answer_lines(result: Result) -> list[str]:
 def value_rows(result: Result) -> list[tuple[str, ...]]:
     """One row per model, best first: its value, and what the log and the experiment show alone; headings first.
 
-    With costs, the value net of cost comes first, then the cost and the value before cost.
+    With costs, the value net of cost comes first, then the cost; all columns after it are before cost.
     """
     level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
     has_target = result.population.kind == "target"
     comparisons = ("raw log", "log bias", "experiment alone")
-    first = ("value", f"{level} interval") if cost is None else ("net value", f"{level} interval", "cost", "value")
+    interval = f"{level} interval"
+    first = ("value", interval) if cost is None else ("net value", interval, "cost", "gross value")
     rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
     for rank, row in enumerate(result.values.table(result.level), start=1):
         i = result.models.index(str(row["model"]))
@@ -198,10 +207,11 @@ def _routing_lines(result: Result) -> list[str]:
     return [*routing, contexts]
 
 
-def _segment_sections(result: Result) -> list[Section]:
+def segment_sections(result: Result) -> list[Section]:
     """One for each column; the first says what holds for all of them."""
     found = [
-        Section(segment_heading(one), segment_lines(one, result), segment_rows(one, result)) for one in result.segments
+        Section(segment_heading(one), segment_lines(one, result), segment_rows(one, result), (0, 3, 6))
+        for one in result.segments
     ]
     return [each._replace(lines=[*each.lines, *segment_scope(result)]) for each in found[:1]] + found[1:]
 

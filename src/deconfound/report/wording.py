@@ -11,6 +11,7 @@ Wordings = dict[type, Callable[[Any, Finding], tuple[str, str]]]
 """For each type of details, the function that gives message and remedy."""
 
 MORE_ROWS, MORE_CONTEXTS = "Randomize more rows.", "Randomize more contexts."
+NOT_RELIABLE = "Not reliable while a check fails"
 ADD_TIME = "Add the time of each row (column `time`)."
 
 

@@ -53,7 +53,7 @@ class Family(Protocol):
     """Distinct log rows that a fit uses; of a longer log it uses a random sample. None for no limit."""
 
     max_experiment_rows: ClassVar[int]
-    """Larger experiments are refused: they would take hours, or more than 4 GB of memory."""
+    """Larger experiments are refused: memory grows with their rows."""
 
     def fit(self, log: Rows, experiment: Rows) -> RewardFit:
         """Fit with these hyperparameters to all rows."""
@@ -100,7 +100,7 @@ class FamilyDefaults:
     learns_from_experiment: ClassVar[bool] = True
     surface_share: ClassVar[float | None] = None
     max_log_rows: ClassVar[int | None] = None
-    max_experiment_rows: ClassVar[int] = 5_000  # cost grows with the cube: hundreds of factorizations
+    max_experiment_rows: ClassVar[int] = 50_000
 
     def fit(self: F, log: Rows, experiment: Rows) -> RewardFit:
         """Prepare for one candidate and fit it."""

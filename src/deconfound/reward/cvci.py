@@ -74,22 +74,18 @@ class PreparedCvci(PreparedDefaults):
     min_penalty: float
 
     def predict(self, candidate: Cvci, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
-        experiment = self.data.experiment
-        system = self.data.pooled_phi(self.min_penalty).system(candidate.pooling, candidate.penalty)
-        solutions = (
-            system.solve(experiment.require_outcome(), experiment.weight_or_ones, train) for train in train_subsets
-        )
-        return [clip(system.predict(solution)) for solution in solutions]
+        fits, penalties = self.data.pooled_fits(self.min_penalty), [candidate.penalty] * len(train_subsets)
+        return [clip(prediction) for prediction in fits.predictions(candidate.pooling, penalties, train_subsets)]
 
     def fit(self, candidate: Cvci, train: IntArray) -> RewardFit:
         """Coefficients over phi; without a cached factorization one plain ridge is cheaper."""
         log, experiment = self.data.log.rows, self.data.experiment
         cached = self.data.cached_pooled_phi(self.min_penalty)
-        if cached is None and log is not None and log.phi.stacks_cheaply:
+        stacks = log is not None and log.phi.stacks_cheaply and not self.data.uses_sums
+        if cached is None and log is not None and stacks:
             linear = _stacked_ridge(candidate, log, experiment.take(train), self.data.limits)
         else:
-            system = self.data.pooled_phi(self.min_penalty).system(candidate.pooling, candidate.penalty)
-            linear = system.linear(system.solve(experiment.require_outcome(), experiment.weight_or_ones, train))
+            linear = self.data.pooled_fits(self.min_penalty).fit(candidate.pooling, candidate.penalty, train)
         return RewardFit(float(linear.intercept), phi_coef=linear.coef)
 
 

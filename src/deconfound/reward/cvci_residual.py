@@ -8,6 +8,8 @@ from typing import ClassVar, Self
 
 from deconfound.design import DenseMatrix, FloatArray, IntArray
 from deconfound.linalg import PooledRidge
+from deconfound.linalg.pooled_fits import KernelFits, PooledFits, SummedFits
+from deconfound.linalg.subset_moments import SubsetMoments
 from deconfound.reward.base import FamilyDefaults, PreparedDefaults
 from deconfound.reward.cvci import POOLINGS
 from deconfound.reward.fit import RewardFit, clip
@@ -58,28 +60,32 @@ class PreparedCvciResidual(PreparedDefaults):
     def __init__(self, data: TrainingData, min_penalty: float) -> None:
         self.data = data
         self.min_penalty = min_penalty
-        self._pooled_by_log_penalty: dict[float, PooledRidge] = {}
+        self._pooled_by_log_penalty: dict[float, PooledFits] = {}
 
     def predict(self, candidate: CvciResidual, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
         """Baseline plus the residual fitted to each subset."""
-        experiment, baseline = self.data.experiment, self.data.baseline(candidate.log_penalty).experiment
-        system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
-        residual = experiment.require_outcome() - baseline
-        solutions = (system.solve(residual, experiment.weight_or_ones, train) for train in train_subsets)
-        return [clip(baseline + system.predict(solution)) for solution in solutions]
+        baseline = self.data.baseline(candidate.log_penalty).experiment
+        fits, penalties = self._pooled(candidate.log_penalty), [candidate.penalty] * len(train_subsets)
+        residuals = fits.predictions(candidate.pooling, penalties, train_subsets)
+        return [clip(baseline + residual) for residual in residuals]
 
     def fit(self, candidate: CvciResidual, train: IntArray) -> RewardFit:
         """Baseline over phi and residual over psi."""
-        experiment, baseline = self.data.experiment, self.data.baseline(candidate.log_penalty)
-        system = self._pooled(candidate.log_penalty).system(candidate.pooling, candidate.penalty)
-        solution = system.solve(experiment.require_outcome() - baseline.experiment, experiment.weight_or_ones, train)
-        linear = system.linear(solution)
+        baseline = self.data.baseline(candidate.log_penalty)
+        linear = self._pooled(candidate.log_penalty).fit(candidate.pooling, candidate.penalty, train)
         return RewardFit(float(linear.intercept), psi_coef=linear.coef, baseline=baseline.linear)
 
-    def _pooled(self, log_penalty: float) -> PooledRidge:
+    def _pooled(self, log_penalty: float) -> PooledFits:
         if log_penalty not in self._pooled_by_log_penalty:
-            data, psi = self.data, self.data.experiment.require_psi()
-            linear = data.baseline(log_penalty).linear
-            factored = data.log.factor_residual(linear, psi, self.min_penalty, data.limits)
-            self._pooled_by_log_penalty[log_penalty] = PooledRidge.from_log(factored, DenseMatrix(psi))
+            self._pooled_by_log_penalty[log_penalty] = self._pool(log_penalty)
         return self._pooled_by_log_penalty[log_penalty]
+
+    def _pool(self, log_penalty: float) -> PooledFits:
+        data, experiment, baseline = self.data, self.data.experiment, self.data.baseline(log_penalty)
+        psi, weight = experiment.require_psi(), experiment.weight_or_ones
+        residual = experiment.require_outcome() - baseline.experiment
+        if data.uses_sums:
+            moments = data.log.residual_moments(baseline.linear)
+            return SummedFits(moments, SubsetMoments(DenseMatrix(psi), residual, weight))
+        factored = data.log.factor_residual(baseline.linear, psi, self.min_penalty, data.limits)
+        return KernelFits(PooledRidge.from_log(factored, DenseMatrix(psi)), residual, weight)

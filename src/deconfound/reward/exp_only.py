@@ -54,7 +54,7 @@ class PreparedExperimentRidge(PreparedDefaults):
 
     def predict(self, candidate: HasPenalty, train_subsets: Sequence[IntArray]) -> list[FloatArray]:
         """One small solve per subset."""
-        return [clip(self.ridge.predict(candidate.penalty, train)) for train in train_subsets]
+        return [clip(prediction) for prediction in self.ridge.predictions(candidate.penalty, train_subsets)]
 
     def fit(self, candidate: HasPenalty, train: IntArray) -> RewardFit:
         """Coefficients over the features it was prepared on."""

@@ -92,7 +92,7 @@ class PreparedGrounded(PreparedDefaults):
         key = (candidate.basis, candidate.penalty, candidate.log_penalty, subsets)
         if self._full_corrections[0] != key:
             ridge = self.correction(candidate.basis, candidate.log_penalty)
-            self._full_corrections = (key, [ridge.predict(candidate.penalty, train) for train in train_subsets])
+            self._full_corrections = (key, ridge.predictions(candidate.penalty, train_subsets))
         return self._full_corrections[1]
 
     def fit(self, candidate: Grounded, train: IntArray) -> RewardFit:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, Rows
 from deconfound.linalg import FactoredSource, FactorizationLimits, Linear, factor, ridge
+from deconfound.linalg.moments import Moments
 from deconfound.reward.auto.linear_columns import LinearMoments
 from deconfound.reward.fit import clip
 
@@ -26,7 +27,7 @@ class LogSource(Protocol):
 
     @property
     def moments(self) -> LinearMoments | None:
-        """Sums over the columns of ``auto``; None where the rows are known."""
+        """Sums over the columns of ``auto``; None where kernels between rows are used instead."""
         ...
 
     @property
@@ -37,6 +38,15 @@ class LogSource(Protocol):
     @property
     def phi_columns(self) -> int:
         """Number of columns of phi."""
+        ...
+
+    @property
+    def phi_moments(self) -> Moments:
+        """Moments of phi and the outcome."""
+        ...
+
+    def residual_moments(self, baseline: Linear, /) -> Moments:
+        """Moments of psi and of the outcome minus the clipped ``baseline``."""
         ...
 
     def fit_ridge(self, penalty: float, limits: FactorizationLimits) -> Linear:
@@ -80,6 +90,16 @@ class LoggedRows:
     def phi_columns(self) -> int:
         """Number of columns of phi."""
         return self.rows.phi.shape[1]
+
+    @property
+    def phi_moments(self) -> Moments:
+        """Moments of phi and the outcome; only for few columns."""
+        return Moments.estimate(self.rows.phi, self.rows.require_outcome()[:, None], self.rows.weight_or_ones)
+
+    def residual_moments(self, baseline: Linear, /) -> Moments:
+        """Moments of psi and of the outcome minus the clipped ``baseline``."""
+        residual = self.rows.require_outcome() - clip(baseline(self.rows.phi))
+        return Moments.estimate(DenseMatrix(self.rows.require_psi()), residual[:, None], self.rows.weight_or_ones)
 
     def fit_ridge(self, penalty: float, limits: FactorizationLimits) -> Linear:
         """In the dual or the primal, whichever is smaller."""

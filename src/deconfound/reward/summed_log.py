@@ -79,10 +79,13 @@ class SummedLog:
         self, baseline: Linear, experiment: FloatArray, min_penalty: float, limits: FactorizationLimits
     ) -> FactoredSource:
         """In the primal, from the residuals of the sample."""
+        return factor_moments(self.residual_moments(baseline), DenseMatrix(experiment), min_penalty, limits)
+
+    def residual_moments(self, baseline: Linear, /) -> Moments:
+        """Moments of psi and of the outcome minus the clipped ``baseline``, over the sample."""
         sample, psi = self.sample, DenseMatrix(self.sample.require_psi())
         residual = sample.require_outcome() - clip(baseline(sample.phi))
-        moments = Moments.estimate(psi, residual[:, None], sample.weight_or_ones)
-        return factor_moments(moments, DenseMatrix(experiment), min_penalty, limits)
+        return Moments.estimate(psi, residual[:, None], sample.weight_or_ones)
 
     @cached_property
     def phi_moments(self) -> Moments:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,18 +13,20 @@ from deconfound.linalg import (
     FactorizationLimits,
     Linear,
     PooledRidge,
-    PooledSystem,
     empty_source,
 )
+from deconfound.linalg.pooled_fits import KernelFits, PooledFits, SummedFits
+from deconfound.linalg.subset_moments import SubsetMoments
 from deconfound.reward.fit import clip
 from deconfound.reward.log_source import LoggedRows, LogSource
+from deconfound.reward.summed_rows import SummedRows
 
 
 class TrainingData:
     """One log and one experiment; computes each factorization once for all families that need it."""
 
     def __init__(self, log: Rows | LogSource, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
-        source = LoggedRows(merge_duplicate_rows(log)) if isinstance(log, Rows) else log
+        source = _in_memory(log, experiment, limits) if isinstance(log, Rows) else log
         if source.total_weight == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
         if source.phi_columns != experiment.phi.shape[1]:
@@ -33,6 +36,7 @@ class TrainingData:
         self.limits = limits
         self._baseline_by_penalty: dict[float, Baseline] = {}
         self._pooled_by_min_penalty: dict[float, PooledRidge] = {}
+        self.uses_sums = limits.prefers_sums(experiment.phi)  # an experiment of many rows
 
     @property
     def log_rows(self) -> Rows:
@@ -43,6 +47,8 @@ class TrainingData:
     def experiment_ridge(self) -> ExperimentRidge:
         """Ridge over the experiment's phi, for any penalty and subset."""
         experiment = self.experiment
+        if self.uses_sums:
+            return ExperimentRidge(SummedFits(None, self._outcome_moments), experiment.weight_or_ones)
         return ExperimentRidge.from_features(
             experiment.phi, experiment.require_outcome(), experiment.weight_or_ones, self.limits
         )
@@ -53,6 +59,22 @@ class TrainingData:
             linear = self.log.fit_ridge(penalty, self.limits)
             self._baseline_by_penalty[penalty] = Baseline(linear, clip(linear(self.experiment.phi)))
         return self._baseline_by_penalty[penalty]
+
+    def pooled_fits(self, min_penalty: float) -> PooledFits:
+        """Pooled ridges over phi on both sources, valid for every penalty from ``min_penalty`` up."""
+        if self.uses_sums:
+            return self._summed_fits
+        experiment = self.experiment
+        return KernelFits(self.pooled_phi(min_penalty), experiment.require_outcome(), experiment.weight_or_ones)
+
+    @cached_property
+    def _summed_fits(self) -> SummedFits:
+        return SummedFits(self.log.phi_moments, self._outcome_moments)
+
+    @cached_property
+    def _outcome_moments(self) -> SubsetMoments:
+        experiment = self.experiment
+        return SubsetMoments(experiment.phi, experiment.require_outcome(), experiment.weight_or_ones)
 
     def pooled_phi(self, min_penalty: float) -> PooledRidge:
         """Ridge over phi on both sources, valid for every penalty from ``min_penalty`` up."""
@@ -70,6 +92,14 @@ class TrainingData:
         return self._pooled_by_min_penalty[max(valid)] if valid else None
 
 
+def _in_memory(log: Rows, experiment: Rows, limits: FactorizationLimits) -> LogSource:
+    """The log's distinct rows, or sums over them beside a long experiment."""
+    distinct = merge_duplicate_rows(log)
+    if limits.prefers_sums(experiment.phi):
+        return SummedRows.beside(experiment, distinct)
+    return LoggedRows(distinct)
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """f_obs, the log's own reward, and its predictions on the experiment."""
@@ -82,8 +112,7 @@ class Baseline:
 class ExperimentRidge:
     """Ridge on any subset of the experiment's rows: minimise sum of squares + penalty * w'w."""
 
-    pooled: PooledRidge
-    target: FloatArray  # (n,)
+    fits: PooledFits
     weight: FloatArray  # (n,)
 
     @classmethod
@@ -95,17 +124,18 @@ class ExperimentRidge:
         limits: FactorizationLimits = DEFAULT_LIMITS,
     ) -> ExperimentRidge:
         """Compute what every penalty and subset needs."""
-        return cls(PooledRidge.from_log(empty_source(features, limits), features), target, weight)
+        if limits.prefers_sums(features):
+            return cls(SummedFits(None, SubsetMoments(features, target, weight)), weight)
+        pooled = PooledRidge.from_log(empty_source(features, limits), features)
+        return cls(KernelFits(pooled, target, weight), weight)
 
-    def predict(self, penalty: float, train: IntArray) -> FloatArray:
-        """Unclipped predictions on all rows, from a fit to the rows ``train``."""
-        system = self._system(penalty, train)
-        return system.predict(system.solve(self.target, self.weight, train))
+    def predictions(self, penalty: float, trains: Sequence[IntArray]) -> list[FloatArray]:
+        """For each subset: unclipped predictions on all rows, from a fit to the rows of the subset."""
+        return self.fits.predictions(0.0, [self._penalty_on_means(penalty, train) for train in trains], trains)
 
     def fit(self, penalty: float, train: IntArray) -> Linear:
         """Coefficients of the fit to the rows ``train``."""
-        system = self._system(penalty, train)
-        return system.linear(system.solve(self.target, self.weight, train))
+        return self.fits.fit(0.0, self._penalty_on_means(penalty, train), train)
 
-    def _system(self, penalty: float, train: IntArray) -> PooledSystem:
-        return self.pooled.system(0.0, penalty / float(self.weight[train].sum()))
+    def _penalty_on_means(self, penalty: float, train: IntArray) -> float:
+        return penalty / float(self.weight[train].sum())

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
@@ -107,6 +108,14 @@ class Influence:
     def scaled(self, factor: float | FloatArray) -> Influence:
         """Every estimate's contributions times its factor (k,)."""
         return self._with(tuple(factor * part for part in self.parts))
+
+    def contrasts(self, reference: int) -> Influence:
+        """Every estimate minus that of the reference."""
+        return self._with(tuple(part - part[:, [reference]] for part in self.parts))
+
+    def take(self, estimates: NDArray[np.bool_]) -> Influence:
+        """Some of the estimates (k,)."""
+        return self._with(tuple(part[:, estimates] for part in self.parts))
 
     def _with(self, parts: tuple[FloatArray, ...]) -> Influence:
         return Influence(parts, self.signs)

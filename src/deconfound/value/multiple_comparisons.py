@@ -183,7 +183,7 @@ def best_set_mask(pairs: Differences, covariance: FloatArray, level: float) -> N
     among, sub = pairs.subset(comparable), covariance[np.ix_(comparable, comparable)]
     largest_z = np.where(np.eye(len(sub), dtype=np.bool_), -np.inf, among.z.T).max(axis=1)
     # The quantile lies between that of one rival and Bonferroni's: only statistics between the two need draws.
-    lower, upper = float(ndtri(level)), float(-ndtri((1 - level) / (len(sub) - 1)))
+    lower, upper = _critical_limits(len(sub), level)
     undecided = (largest_z > lower) & (largest_z <= upper)
     critical = np.where(undecided, upper, lower)
     if undecided.any() and len(sub) <= MAX_SIMULATED_MODELS:
@@ -200,11 +200,36 @@ def best_set_critical_z(pairs: Differences, covariance: FloatArray, level: float
 
     All models must be comparable; ``best_set_mask`` has the derivation. The value depends on the covariance alone.
     """
-    count = len(covariance)
-    if count > MAX_SIMULATED_MODELS:
-        return float(-ndtri((1 - level) / (count - 1)))
-    lower, upper = float(ndtri(level)), float(-ndtri((1 - level) / (count - 1)))
+    lower, upper = _critical_limits(len(covariance), level)
+    if len(covariance) > MAX_SIMULATED_MODELS:
+        return upper
     return min(max(upper_quantile(_max_over_rivals(normal_draws(covariance), pairs, model), level), lower), upper)
+
+
+def lead_over_others(pairs: Differences, covariance: FloatArray, level: float, first: int) -> float:
+    """Lower bound of the lead of a model over every other, where no other model is in the set of possibly best ones.
+
+        min_a max_b  difference_ba - critical_a se_ba
+
+    By ``best_set_mask``, some b is better than a by at least the maximum, for all a at once with probability ``level``
+    (multiple comparisons with the best; Hsu, 1996). The first model is then at least as good as b.
+    """
+    others = [model for model in range(len(covariance)) if model != first]
+    lower, upper = _critical_limits(len(covariance), level)
+    highest = min(_lead_over(pairs, model, lower) for model in others)
+    near = [model for model in others if _lead_over(pairs, model, upper) <= highest]  # others cannot be the minimum
+    return min(_lead_over(pairs, model, best_set_critical_z(pairs, covariance, level, model)) for model in near)
+
+
+def _lead_over(pairs: Differences, model: int, z: float) -> float:
+    """The largest of the lower bounds of what any other is ahead of a model."""
+    bound = pairs.difference[:, model] - t_quantile_at_z(z, pairs.df[:, model]) * pairs.standard_error[:, model]
+    return float(np.delete(bound, model).max())
+
+
+def _critical_limits(count: int, level: float) -> tuple[float, float]:
+    """Limits of the quantile of the largest lead of any rival: that of one rival, and Bonferroni's."""
+    return float(ndtri(level)), float(-ndtri((1 - level) / (count - 1)))
 
 
 def _max_abs_of_all_pairs(pairs: Differences, covariance: FloatArray) -> FloatArray:

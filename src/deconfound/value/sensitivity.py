@@ -5,22 +5,27 @@ The unbiased value of model a is
     v_a = mean outcome_a + lambda_a (mean q_a - mean prediction_a)
 
 over the model's own randomized rows for outcome and prediction, and over all contexts for q, with the control-variate
-weight lambda_a of the reward. A violation moves one of the means by a shift s_a that no data of the study show:
+weight lambda_a of the reward. The reported value is v_a moved toward mean q_a (``shrink_toward``), v_a itself, or
+mean q_a (method direct). A violation moves one of the means by a shift s_a that no data of the study show:
 
     replay fidelity (A2)      the replay's outputs would be rated s_a better than what the model really writes:
-                              mean q_a moves by s_a and the value by lambda_a s_a
+                              mean q_a moves by s_a and v_a by lambda_a s_a
     outcome consistency (A3)  the experiment rates model a by s_a better than the outcome that matters:
-                              mean outcome_a and the value move by s_a
+                              mean outcome_a and v_a move by s_a; mean q_a, learned from outcomes, stays or follows
 
-So the truth is v_a - w_a s_a with w_a = lambda_a or 1. Let every |s_a| be at most s. The leader b and a rival r change
-places as soon as w_b s + w_r s reaches v_b - v_r, at shifts of opposite sign, so
+The leader b is rated s too high and a rival r is rated s too low. The tipping shift is the smallest s, over all rivals,
+at which the leader's reported value is no longer the highest. Without shrinkage it is
 
-    tipping shift = min over r of (v_b - v_r) / (w_b + w_r)
+    min over r of (v_b - v_r) / (w_b + w_r),      w = lambda or 1
 
-No smaller violation changes the order; a violation of this size does so only in the worst direction. In the same way,
-the rival enters the set of possibly best models at the smallest s at which no model's lead over it is significant:
+With it, values are not linear in s, nor is their order settled by its ends: where the source moves far away, nothing
+is moved toward it. So s is searched from zero upward, at the estimated errors and weights of the reward. Outcomes lie
+in [0, 1], so no shift exceeds one. In the same way, a rival enters the set of possibly best models as soon as no
+model's lead over it is significant,
 
     max over c of (v_c - v_r - t_cr se_cr) / (w_r + w_b 1{c = b})
+
+or it is the first.
 
 A log whose outcomes mean something else is no violation of this kind: it changes the reward alone, whose errors the
 experiment corrects. The unit to judge a shift by is the largest difference between two sources that was observed:
@@ -30,24 +35,30 @@ and experiment, the mean outcome of a model. Both contain sampling noise and the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deconfound.design import FloatArray
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.multiple_comparisons import best_set_critical_z, pairwise_differences, t_quantile_at_z
-from deconfound.value.values import Values
+from deconfound.value.shrinkage import PosteriorGrid
+from deconfound.value.values import EQUAL_VALUES_ATOL, Values
 
 ViolatedAssumption: TypeAlias = Literal["A2", "A3"]
+MIN_SHIFT, MAX_SHIFT = 1e-6, 1.0
+SHIFTS = np.geomspace(MIN_SHIFT, MAX_SHIFT, 600)  # each 2.3 % larger than the one before; then the interval is divided
+DIVISIONS, DIVIDED = 16, 8  # so often into so many parts: to 16^-8 of the interval
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
     """The smallest violations of one assumption that change the answer, in outcomes from 0 to 1.
 
-    Shifts are infinite where no violation of this kind can change the answer, and zero where it takes none.
+    Shifts are infinite where no violation of this kind changes the answer, and zero where it takes none.
     """
 
     assumption: ViolatedAssumption
@@ -71,14 +82,22 @@ class Sensitivity:
 
 
 def estimate_sensitivity(
-    values: Values, data: ScoredExperiment, raw_log: Values, experiment: Values, level: float
+    values: Values, source: FloatArray, data: ScoredExperiment, raw_log: Values, experiment: Values, level: float
 ) -> tuple[Sensitivity, ...]:
-    """Sensitivity to violations of replay fidelity and of outcome consistency."""
-    reward_weight = np.ones(len(values.models)) if values.reward_weight is None else values.reward_weight
+    """Sensitivity of reported ``values`` to violations of replay fidelity and of outcome consistency.
+
+    ``source`` (k,) is mean q, toward which the values were moved, if at all.
+    """
+    reported, count = _Reported.from_values(values, source), len(values.models)
+    none, all_of_it = np.zeros(count), np.ones(count)
+    estimable = np.isfinite(values.standard_error)
+    reward_weight = all_of_it if values.reward_weight is None else np.where(estimable, values.reward_weight, 1.0)
+    replay = [_Effect(reward_weight, all_of_it)]
+    outcomes = [_Effect(all_of_it, none), _Effect(all_of_it, all_of_it)]
     source_difference = np.asarray(raw_log.estimate - experiment.estimate)
     return (
-        _sensitivity("A2", values, reward_weight, replay_differences(data), level),
-        _sensitivity("A3", values, np.ones(len(values.models)), source_difference, level),
+        _sensitivity("A2", reported, replay, replay_differences(data), level),
+        _sensitivity("A3", reported, outcomes, source_difference, level),
     )
 
 
@@ -96,11 +115,85 @@ def replay_differences(data: ScoredExperiment) -> FloatArray:
     return np.asarray(np.divide(difference, total, out=np.full(len(total), np.nan), where=total > 0))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Effect:
+    """How far a shift of one moves the unbiased values (k,) and the source (k,)."""
+
+    center: FloatArray
+    source: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reported:
+    """How the reported estimates follow from unbiased values and source."""
+
+    values: Values
+    source: FloatArray  # (k,)
+    from_source: NDArray[np.bool_]  # (k,) the source itself is reported
+    movable: NDArray[np.bool_]  # (k,) shrunk toward the source
+    grid: PosteriorGrid | None  # of the movable models; None where nothing is shrunk
+
+    @classmethod
+    def from_values(cls, values: Values, source: FloatArray) -> Self:
+        """Shrunken values have a shrinkage fraction; unbiased ones have no center beside the estimate."""
+        inestimable = np.isnan(values.center) | ~np.isfinite(values.standard_error)
+        every = np.ones(len(values.models), dtype=np.bool_)
+        if values.interval_center is None:
+            return cls(values, source, ~every, ~every, None)
+        if values.shrinkage_fraction is None:
+            return cls(values, source, every, ~every, None)
+        movable = ~inestimable & np.isfinite(source)
+        grid = None
+        if movable.any():
+            grid = PosteriorGrid.from_covariance(values.covariance[np.ix_(movable, movable)])
+        return cls(values, source, inestimable & np.isfinite(source), movable, grid)
+
+    @property
+    def leader(self) -> int:
+        return self.values.models.index(self.values.ranking()[0])
+
+    def estimates(self, effect: _Effect, shifts: FloatArray) -> FloatArray:
+        """Reported estimates (m, k) if unbiased values and source move by shifts (m, k) times their effect."""
+        center = self.values.before_cost.center + shifts * effect.center
+        source = self.source + shifts * effect.source
+        estimates = np.where(self.from_source, source, center)
+        if self.grid is not None:
+            estimates[:, self.movable] += self.grid.clipped_steps((source - center)[:, self.movable])
+        return np.asarray(estimates - self.values.cost_or_zero)
+
+    def tipping_shift(self, effect: _Effect, rival: int) -> float:
+        """The smallest shift of leader and rival in opposite directions that makes another model first."""
+        low, high = 0.0, np.inf
+        shifts = SHIFTS
+        for _ in range(DIVIDED + 1):
+            behind = np.flatnonzero(self._leads(effect, rival, shifts) <= 0)
+            if len(behind) == 0:
+                return high
+            at = int(behind[0])
+            low, high = shifts[at - 1] if at else low, float(shifts[at])
+            shifts = np.linspace(low, high, DIVISIONS + 1)[1:]
+        return high
+
+    def _leads(self, effect: _Effect, rival: int, sizes: FloatArray) -> FloatArray:
+        """The leader's estimate minus the highest other one (m,) at each size of the shift."""
+        direction = np.zeros(len(self.source))
+        direction[self.leader], direction[rival] = -1.0, 1.0
+        estimates = self.estimates(effect, sizes[:, None] * direction)
+        others = np.delete(estimates, self.leader, axis=1)
+        return np.asarray(estimates[:, self.leader] - np.where(np.isnan(others), -np.inf, others).max(axis=1))
+
+
 def _sensitivity(
-    assumption: ViolatedAssumption, values: Values, weight: FloatArray, observed: FloatArray, level: float
+    assumption: ViolatedAssumption,
+    reported: _Reported,
+    effects: Sequence[_Effect],
+    observed: FloatArray,
+    level: float,
 ) -> Sensitivity:
-    leader = values.models.index(values.ranking()[0])
-    tipping, entering = _tipping_shifts(values, weight, leader), _best_set_shifts(values, weight, leader, level)
+    values, leader = reported.values, reported.leader
+    tipping = _tipping_shifts(reported, effects)
+    entering = np.minimum(_best_set_shifts(values, effects[0].center, leader, level), tipping)
+    observed = np.where(np.abs(observed) < EQUAL_VALUES_ATOL, 0.0, observed)
     known = np.isfinite(observed)
     largest = int(np.argmax(np.where(known, np.abs(observed), -1.0)))
     rival, possible = int(np.argmin(tipping)), int(np.argmin(entering))
@@ -116,15 +209,16 @@ def _sensitivity(
     )
 
 
-def _tipping_shifts(values: Values, weight: FloatArray, leader: int) -> FloatArray:
-    """Shift (k,) at which each rival reaches the leader; infinite for the leader, zero where it is not behind.
-
-    Models without randomized rows have no unbiased value; their mean prediction stands for it, and moves with weight 1.
-    """
-    location = np.where(np.isfinite(values.standard_error), values.center, values.estimate)
-    weight = np.where(np.isfinite(values.standard_error), weight, 1.0)
-    gap = np.maximum(location[leader] - location, 0.0)
-    return _without_leader(_divide(gap, weight + weight[leader]), leader)
+def _tipping_shifts(reported: _Reported, effects: Sequence[_Effect]) -> FloatArray:
+    """The smallest shift by any of the effects at which each rival is first (k,), zero where it is not behind."""
+    estimate, leader = reported.values.estimate, reported.leader
+    shifts = np.full(len(estimate), np.inf)
+    for rival in set(range(len(estimate))) - {leader}:
+        if estimate[leader] - estimate[rival] < EQUAL_VALUES_ATOL:
+            shifts[rival] = 0.0
+        elif np.isfinite(estimate[rival]):
+            shifts[rival] = min(reported.tipping_shift(effect, rival) for effect in effects)
+    return shifts
 
 
 def _best_set_shifts(values: Values, weight: FloatArray, leader: int, level: float) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -67,40 +68,82 @@ class _Posterior:
 def _posterior(gap: FloatArray, covariance: FloatArray) -> _Posterior:
     """Average over a grid of variances with equal prior probabilities, weighted by their likelihood.
 
-        gap = source - unbiased ~ N(0, S),   S = C + tau^2 I + omega^2 11'
-        step = C S^-1 gap,                   posterior covariance = C - C S^-1 C
+    gap = source - unbiased ~ N(0, S),   S = C + tau^2 I + omega^2 11'
+    step = C S^-1 gap,                   posterior covariance = C - C S^-1 C
+    """
+    grid = PosteriorGrid.from_covariance(covariance)
+    if grid is None:
+        return _Posterior(np.zeros_like(gap), covariance)
+    return _Posterior(grid.clipped_steps(gap[None])[0], grid.posterior_covariance(gap))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PosteriorGrid:
+    """The variances tau^2 and omega^2 that ``shrink_toward`` averages over, for one covariance C.
 
     In the eigenbasis of C, S is diagonal but for the shift, which the formula of Sherman and Morrison adds.
     """
-    eigenvalues, axes = np.linalg.eigh(covariance)
-    if not eigenvalues[-1] > 0:
-        return _Posterior(np.zeros_like(gap), covariance)
-    noise = np.maximum(eigenvalues, EIGENVALUE_FLOOR * eigenvalues[-1])
-    rotated_gap, ones = axes.T @ gap, axes.T @ np.ones(len(gap))
-    bias_shares, shift_shares = _grid(BIAS_POINTS), _grid(SHIFT_POINTS)
-    bias_variance = float(noise.mean()) * (1 / bias_shares - 1)
-    shift_variance = (1 / shift_shares - 1) / float((ones**2 / noise).sum())
-    precision = 1 / (noise + bias_variance[:, None])  # (points, k)
-    weight_of_ones, ones_by_gap = precision @ ones**2, precision @ (ones * rotated_gap)
-    shift_factor = shift_variance / (1 + shift_variance * weight_of_ones[:, None])  # (bias points, shift points)
-    log_density = 0.5 * (
-        np.log(precision).sum(axis=1)[:, None]
-        - np.log1p(shift_variance * weight_of_ones[:, None])
-        - (precision @ rotated_gap**2)[:, None]
-        + shift_factor * ones_by_gap[:, None] ** 2
-    )
-    probability = np.exp(log_density - log_density.max())
-    probability /= probability.sum()
-    steps = noise * precision[:, None, :] * (rotated_gap - (shift_factor * ones_by_gap[:, None])[:, :, None] * ones)
-    mean = np.einsum("bs,bsk->k", probability, steps)
-    between = np.einsum("bs,bsk,bsl->kl", probability, steps - mean, steps - mean)
-    by_bias = probability.sum(axis=1)
-    scaled_ones = noise * precision * ones  # (bias points, k)
-    explained = np.diag(by_bias @ (noise**2 * precision))
-    explained = explained - np.einsum("b,bk,bl->kl", (probability * shift_factor).sum(axis=1), scaled_ones, scaled_ones)
-    posterior = axes @ (np.diag(noise) - explained + between) @ axes.T
-    limit = MAX_SHIFT_SE * np.sqrt(np.diag(covariance))
-    return _Posterior(np.clip(axes @ mean, -limit, limit), (posterior + posterior.T) / 2)
+
+    noise: FloatArray  # (k,) eigenvalues of C
+    axes: FloatArray  # (k, k)
+    ones: FloatArray  # (k,) in the eigenbasis
+    precision: FloatArray  # (bias points, k)
+    shift_variance: FloatArray  # (shift points,)
+    limit: FloatArray  # (k,) of a step
+
+    @classmethod
+    def from_covariance(cls, covariance: FloatArray) -> Self | None:
+        """None if nothing varies."""
+        eigenvalues, axes = np.linalg.eigh(covariance)
+        if not eigenvalues[-1] > 0:
+            return None
+        noise = np.maximum(eigenvalues, EIGENVALUE_FLOOR * eigenvalues[-1])
+        ones = axes.T @ np.ones(len(noise))
+        bias_variance = float(noise.mean()) * (1 / _grid(BIAS_POINTS) - 1)
+        shift_variance = (1 / _grid(SHIFT_POINTS) - 1) / float((ones**2 / noise).sum())
+        limit = MAX_SHIFT_SE * np.sqrt(np.diag(covariance))
+        return cls(noise, axes, ones, 1 / (noise + bias_variance[:, None]), shift_variance, limit)
+
+    def clipped_steps(self, gaps: FloatArray) -> FloatArray:
+        """Posterior mean of value - unbiased value for each gap (m, k), limited."""
+        rotated = gaps @ self.axes
+        probability = self._probability(rotated)
+        by_shift = (probability * self._shift_factor).sum(axis=2) * (rotated @ (self.precision * self.ones).T)
+        mean = (probability.sum(axis=2) @ self.precision) * rotated - (by_shift @ self.precision) * self.ones
+        return np.asarray(np.clip((self.noise * mean) @ self.axes.T, -self.limit, self.limit))
+
+    def posterior_covariance(self, gap: FloatArray) -> FloatArray:
+        """Covariance (k, k) of the values given one gap (k,)."""
+        noise, precision, ones, shift_factor = self.noise, self.precision, self.ones, self._shift_factor
+        rotated = self.axes.T @ gap
+        probability = self._probability(rotated[None])[0]
+        ones_by_gap = precision @ (ones * rotated)
+        steps = noise * precision[:, None, :] * (rotated - (shift_factor * ones_by_gap[:, None])[:, :, None] * ones)
+        deviation = steps - np.einsum("bs,bsk->k", probability, steps)
+        between = np.einsum("bs,bsk,bsl->kl", probability, deviation, deviation)
+        scaled_ones = noise * precision * ones  # (bias points, k)
+        explained = np.diag(probability.sum(axis=1) @ (noise**2 * precision))
+        by_shift = np.einsum("b,bk,bl->kl", (probability * shift_factor).sum(axis=1), scaled_ones, scaled_ones)
+        posterior = self.axes @ (np.diag(noise) - explained + by_shift + between) @ self.axes.T
+        return np.asarray((posterior + posterior.T) / 2)
+
+    @property
+    def _weight_of_ones(self) -> FloatArray:
+        return np.asarray(self.precision @ self.ones**2)  # (bias points,)
+
+    @property
+    def _shift_factor(self) -> FloatArray:
+        return np.asarray(self.shift_variance / (1 + self.shift_variance * self._weight_of_ones[:, None]))
+
+    def _probability(self, rotated: FloatArray) -> FloatArray:
+        """Posterior probability of each point (m, bias points, shift points) given gaps in the eigenbasis (m, k)."""
+        determinant = np.log(self.precision).sum(axis=1)[:, None]
+        determinant = determinant - np.log1p(self.shift_variance * self._weight_of_ones[:, None])
+        squares, products = rotated**2 @ self.precision.T, rotated @ (self.precision * self.ones).T
+        fit = self._shift_factor * products[:, :, None] ** 2 - squares[:, :, None]
+        log_density = 0.5 * (determinant + fit)
+        probability = np.exp(log_density - log_density.max(axis=(1, 2), keepdims=True))
+        return np.asarray(probability / probability.sum(axis=(1, 2), keepdims=True))
 
 
 def _with_posterior(covariance: FloatArray, posterior: FloatArray, movable: IntArray, rest: IntArray) -> FloatArray:

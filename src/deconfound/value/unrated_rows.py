@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from deconfound.design import FloatArray, connected_groups, usable_sd
 from deconfound.features.randomized_rows import RandomizedRows
 from deconfound.value.control_variate import experiment_only, tuned_doubly_robust
+from deconfound.value.estimators import direct
 from deconfound.value.experiment import ScoredExperiment
+from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.transport import MAX_WEIGHT, density_ratio
 from deconfound.value.values import Values
 
@@ -58,9 +60,13 @@ class MissingOutcomes:
 
 
 def estimate_missing_outcomes(
-    models: tuple[str, ...], rows: RandomizedRows, data: ScoredExperiment, seed: int
+    models: tuple[str, ...], rows: RandomizedRows, data: ScoredExperiment, seed: int, *, is_shrunk: bool = True
 ) -> MissingOutcomes:
-    """Counts, bounds and weighted values; ``data`` are the rated rows with their rewards, in the order of ``rows``."""
+    """Counts, bounds and weighted values; ``data`` are the rated rows with their rewards, in the order of ``rows``.
+
+    ``is_shrunk`` says whether the reported values are moved toward the mean prediction: weighted ones then are, too, so
+    that a difference between the two is one of the weights.
+    """
     compared = rows.model < len(models)
     rows_per_model, missing_per_model = (
         tuple(np.bincount(rows.model[mask], minlength=len(models)).tolist())
@@ -70,7 +76,10 @@ def estimate_missing_outcomes(
     weights = rating_weights(rows, seed)
     weighted = None
     if weights is not None:
-        weighted = tuned_doubly_robust(replace(data, weight=data.weight * weights.weight))
+        weight = data.weight * weights.weight
+        weighted = tuned_doubly_robust(replace(data, weight=weight))
+        if is_shrunk:
+            weighted = shrink_toward(weighted, direct(models, data.q, weight=weight).estimate)
     return MissingOutcomes(
         models,
         rows_per_model,

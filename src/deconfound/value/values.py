@@ -17,12 +17,15 @@ from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
     check_level,
+    lead_over_others,
     max_abs_z_quantile,
     max_t_pairs,
     pairwise_differences,
     t_quantile_at_z,
     two_sided_z,
 )
+
+EQUAL_VALUES_ATOL = 1e-9  # values that differ by less, in outcomes from 0 to 1, are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,10 @@ class Values:
         center = None if self.interval_center is None else self.interval_center - cost
         total = np.asarray(cost, dtype=np.float64) + self.cost_or_zero
         return replace(self, estimate=self.estimate - cost, interval_center=center, cost=total)
+
+    def shifted(self, step: FloatArray) -> Self:
+        """These values with estimates moved by ``step`` (k,); intervals are the same, extended to contain them."""
+        return replace(self, estimate=self.estimate + step, interval_center=self.center)
 
     def with_common_error(self, variance: float) -> Self:
         """These values with an independent error of this variance that all models share."""
@@ -200,6 +207,18 @@ class Values:
         in_set = best_set_mask(self.differences(), self.covariance, 1 - (1 - level) / sets)
         in_set[self._descending(self.estimate)[0]] = True
         return tuple(name for name in self.ranking() if in_set[self._index(name)])
+
+    def lead_bound(self, level: float = 0.95) -> float:
+        """At least so much is the first model ahead of every other, at this confidence; 0 unless it is the best alone.
+
+        Positive exactly where ``best_set`` has one model. Never more than the reported lead over the second.
+        """
+        best, *rivals = self.best_set(level)
+        if rivals or len(self.models) < 2:
+            return 0.0
+        first, second = self._descending(self.estimate)[:2]
+        bound = lead_over_others(self.differences(), self.covariance, level, self._index(best))
+        return float(min(bound, self.estimate[first] - self.estimate[second]))
 
     def ranking(self) -> tuple[str, ...]:
         """Models from best to worst; ties in the order of ``models``, models without an estimate last."""

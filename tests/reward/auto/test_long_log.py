@@ -13,13 +13,14 @@ from deconfound.reward.training_data import TrainingData
 from tests.support.long_logs import moments_of, random_rows
 
 
-@pytest.fixture(scope="module", params=[2_000, 1], ids=["written out", "as products"])
+@pytest.fixture(scope="module", params=[(2_000, 1), (1, 6_000), (1, 1)], ids=["rows", "columns", "products"])
 def prepared(request):
-    """The same study prepared both ways; the sums with few and with many rows of the experiment."""
+    """The same study prepared both ways; the sums with few rows of the experiment, with many, and with many columns."""
     data = TrainingData(random_rows(0, 300), random_rows(1, 60))
     candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_log, "MAX_WRITTEN_ROWS", request.param)
+        patch.setattr(long_log, "MAX_WRITTEN_ROWS", request.param[0])
+        patch.setattr(long_log, "MAX_PRIMAL_COLUMNS", request.param[1])
         by_sums = PreparedLongAuto.condition_on_log(moments_of(data), data.experiment, candidate.variance_components)
     return candidate, Auto.prepare(data, [candidate]), by_sums
 

@@ -24,7 +24,7 @@ from deconfound.data.tables import text_ids
 from deconfound.decide.recommendation import Recommendation
 from deconfound.design import IntArray
 from deconfound.errors import DataError, Problem
-from deconfound.escaping import escape_lines, escape_name
+from deconfound.escaping import escape_name, escape_prose
 from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
@@ -37,6 +37,8 @@ MAX_SAMPLED_BLOCKS = 8  # packed to estimate how far texts can be compressed
 VALUE_UNITS = 1_000_000  # values are whole numbers of millionths
 COMPRESSION = 6
 CUT = "…"
+MAX_SEGMENT_FILTERS = 4  # columns of segments by which contexts can be chosen
+EQUAL_MARGINS = 1e-9  # margins that differ by less, in outcomes from 0 to 1, are equal but for rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class ExploreData:
     contexts: int
     cut: str  # which texts are not shown whole; empty where all are
     has_texts: bool
+    value_name: str
+    note: str  # where contexts do not differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +92,39 @@ def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MA
     content = {
         "models": [escape_name(name) for name in result.models],
         "cost": result.values.cost_or_zero.tolist(),
+        "valueName": value_name(result),
         "scale": _scale(Scale.of(result)),
         "units": VALUE_UNITS,
         "table": _pack(_table(rows, result.models, texts)),
+        "segments": _segments(rows, [one.column for one in result.segments]),
         "blocks": blocks,
         "blockContexts": BLOCK_CONTEXTS,
     }
-    return ExploreData(script_json(content), len(rows), cut, texts is not None)
+    return ExploreData(script_json(content), len(rows), cut, texts is not None, value_name(result), _note(rows))
+
+
+def value_name(result: Result) -> str:
+    """What the explorer calls a predicted outcome: with costs, they are subtracted."""
+    return "value" if result.values.cost is None else "net value"
+
+
+def _note(rows: Sequence[Recommendation]) -> str:
+    """Why every row of the table is the same, where it is."""
+    if len(rows) < 2 or len({row.model for row in rows}) > 1 or np.ptp([row.margin for row in rows]) > EQUAL_MARGINS:
+        return ""
+    return "All have the same model and margin: the data show no difference between contexts that a choice could use."
+
+
+def _segments(rows: Sequence[Recommendation], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Of the first columns: their names, those of their segments, and the segment of each context, -1 for none."""
+    found = []
+    for at, column in enumerate(columns[:MAX_SEGMENT_FILTERS]):
+        own = [row.segments[at] if row.segments else "" for row in rows]
+        names = sorted({name for name in own if name})
+        place = {name: code for code, name in enumerate(names)}
+        codes = [place.get(name, -1) for name in own]
+        found.append({"column": escape_name(column), "names": [escape_name(name) for name in names], "codes": codes})
+    return [each for each in found if len(each["names"]) > 1]
 
 
 def script_json(content: object) -> str:
@@ -150,7 +180,7 @@ def _shown(texts: pa.ChunkedArray, limit: int) -> list[str]:
     """Cut texts, with an ellipsis; what is invisible or changes the direction of text is written as an escape."""
     short = pc.utf8_slice_codeunits(texts, 0, limit).to_pylist()
     is_cut = pc.greater(pc.utf8_length(texts), limit).to_pylist()
-    return [escape_lines(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
+    return [escape_prose(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
 
 
 def _packed_blocks(texts: _Texts, max_bytes: int) -> tuple[list[str], str]:

@@ -11,22 +11,27 @@ from typing import Self
 
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_name, readable_path
+from deconfound.report.page.chart_axis import Tick, round_step
 from deconfound.report.plan_document import SCHEMA
 
 FIX = "Write it with `deconfound plan ... -o plan.json`."
 HEIGHT = 100.0  # of the picture, in its own units
+LEFT, RIGHT, TOP = 12.0, 4.0, 6.0  # free for labels, in percent
+LABEL_WIDTH = 14.0  # of a number below the axis, in percent
+Y_TICKS = 4
 MAX_POINTS = 1_000
 DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PlanPoint:
-    """A number of rows and the width of an interval; places in the units of the picture."""
+    """A number of rows and the width of an interval; places in the units of the picture, which are percent."""
 
     x: float
     y: float
     rows_text: str
     width_text: str
+    range_text: str
     title: str
 
 
@@ -34,10 +39,10 @@ class PlanPoint:
 class PlanChart:
     """Expected widths, and the area of widths if variances are at the ends of their plausible interval."""
 
-    points: tuple[PlanPoint, ...]
-    line: str
-    area: str
+    rows: tuple[float, ...]
+    widths: tuple[tuple[float, ...], ...]  # expected, lowest, highest
     unit: str
+    current_rows: int | None = None  # of the result beside which the curve stands
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -60,18 +65,65 @@ class PlanChart:
         numbers = [*rows, *(width for each in widths for width in each)]
         if not 1 < len(rows) <= MAX_POINTS or not all(math.isfinite(n) and n > 0 for n in numbers):
             raise ValueError("a plan has several rows of positive numbers")
-        first, last, highest = math.log(min(rows)), math.log(max(rows)), max(max(each) for each in widths)
-        x = [round(4 + 92 * (math.log(n) - first) / max(last - first, 1e-9), 2) for n in rows]
-        y = [[round(HEIGHT - 92 * width / highest, 2) for width in each] for each in widths]
-        suffix, points = f" {unit}".rstrip(), []
-        for at, (height, *_), n, (width, *_) in zip(x, y, rows, widths, strict=True):
-            shown = f"{width:.{DIGITS}g}"
-            title = f"{n:,.0f} rows: interval width {shown}{suffix}"
-            points.append(PlanPoint(at, height, f"{n:,.0f}", shown, title))
-        upper = [f"{at},{each[2]}" for at, each in zip(x, y, strict=True)]
-        lower = [f"{at},{each[1]}" for at, each in zip(x, y, strict=True)]
-        line = " ".join(f"{point.x},{point.y}" for point in points)
-        return cls(tuple(points), line, " ".join([*upper, *reversed(lower)]), unit)
+        return cls(tuple(rows), tuple(map(tuple, widths)), unit)
+
+    @property
+    def points(self) -> tuple[PlanPoint, ...]:
+        """One per number of rows."""
+        suffix, points = f" {self.unit}".rstrip(), []
+        for n, (width, low, high) in zip(self.rows, self.widths, strict=True):
+            shown, ends = f"{width:.{DIGITS}g}", f"{low:.{DIGITS}g} to {high:.{DIGITS}g}"
+            title = f"{n:,.0f} rows: interval width {shown}{suffix} ({ends})"
+            points.append(PlanPoint(self._x(n), self._y(width), f"{n:,.0f}", shown, ends, title))
+        return tuple(points)
+
+    @property
+    def line(self) -> str:
+        """The expected widths, as points of a polyline."""
+        return " ".join(f"{point.x},{point.y}" for point in self.points)
+
+    @property
+    def area(self) -> str:
+        """The plausible widths, as points of a polygon."""
+        pairs = list(zip(self.rows, self.widths, strict=True))
+        upper = [f"{self._x(n)},{self._y(high)}" for n, (_, _, high) in pairs]
+        lower = [f"{self._x(n)},{self._y(low)}" for n, (_, low, _) in pairs]
+        return " ".join([*upper, *reversed(lower)])
+
+    @property
+    def row_ticks(self) -> tuple[Tick, ...]:
+        """Labels below the axis, at points that are far enough from each other."""
+        ticks: list[Tick] = []
+        for n in sorted(self.rows):
+            if not ticks or self._x(n) - ticks[-1].at >= LABEL_WIDTH:
+                ticks.append(Tick(self._x(n), f"{n:,.0f}"))
+        return tuple(ticks)
+
+    @property
+    def width_ticks(self) -> tuple[Tick, ...]:
+        """Labels of heights, from zero."""
+        step = round_step(self._highest / Y_TICKS)
+        return tuple(Tick(self._y(n * step), f"{n * step:.12g}") for n in range(int(self._highest / step) + 1))
+
+    @property
+    def current(self) -> Tick | None:
+        """Where the result stands that the page is about."""
+        if self.current_rows is None:
+            return None
+        return Tick(self._x(self.current_rows), f"this result: {self.current_rows:,} rows")
+
+    @property
+    def _highest(self) -> float:
+        return max(max(each) for each in self.widths)
+
+    def _x(self, rows: float) -> float:
+        every = [*self.rows, *([] if self.current_rows is None else [max(self.current_rows, 1)])]
+        first, last = math.log(min(every)), math.log(max(every))
+        share = (math.log(max(rows, 1)) - first) / max(last - first, 1e-9)
+        return round(LEFT + (100.0 - LEFT - RIGHT) * share, 2)
+
+    def _y(self, width: float) -> float:
+        return round(HEIGHT - (HEIGHT - TOP) * width / self._highest, 2)
 
 
 def _unusable(path: Path, what: str) -> DataError:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deconfound.escaping import escape_name
 from deconfound.formatting import format_percent
+from deconfound.report.page.chart_axis import ChartAxis
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 from deconfound.reward import Attribution
@@ -36,9 +37,8 @@ class SourceShare:
     source: str
     view: str
     text: str
-    width: float  # percent of the sum of all sizes
+    width: float  # percent of the axis
     start: float
-    is_negative: bool
     title: str
 
 
@@ -48,6 +48,7 @@ class PrecisionChart:
 
     marks: tuple[PrecisionMark, ...]
     shares: tuple[SourceShare, ...]
+    zero: float  # where bars of shares begin, in percent
     summary: str
 
     @classmethod
@@ -70,8 +71,8 @@ class PrecisionChart:
                     f"{escape_name(name)}: standard error {texts[0]} with the experiment alone, {texts[1]} in all",
                 )
             )
-        shares = () if result.attribution is None else _source_shares(result.attribution)
-        return cls(tuple(marks), shares, _precision_summary(alone[both], combined[both]))
+        zero, shares = (0.0, ()) if result.attribution is None else _source_shares(result.attribution)
+        return cls(tuple(marks), shares, zero, _precision_summary(alone[both], combined[both]))
 
 
 def _precision_summary(alone: np.ndarray, combined: np.ndarray) -> str:
@@ -87,19 +88,21 @@ def _precision_summary(alone: np.ndarray, combined: np.ndarray) -> str:
     )
 
 
-def _source_shares(attribution: Attribution) -> tuple[SourceShare, ...]:
-    """Text and proxies are one share, that of the outputs: both describe what a model wrote."""
+def _source_shares(attribution: Attribution) -> tuple[float, tuple[SourceShare, ...]]:
+    """Bars to the right of zero, or to its left for shares that offset others.
+
+    Text and proxies are one share, that of the outputs: both describe what a model wrote.
+    """
     parts: list[tuple[str, str, float]] = []
     for source, row in zip(SOURCES, attribution.shares, strict=True):
         views = dict(zip(FEATURE_VIEWS, row.tolist(), strict=True))
         written = sum(share for view, share in views.items() if view not in VIEW_NAMES)
         parts.append((source, WRITTEN, written))
         parts += [(source, name, views[view]) for view, name in VIEW_NAMES.items()]
-    total = sum(abs(share) for _, _, share in parts) or 1.0
-    shares, start = [], 0.0
+    axis = ChartAxis(min(0.0, *(share for *_, share in parts)), max(1.0, *(share for *_, share in parts)))
+    shares, zero = [], axis.percent(0.0)
     for source, view, share in parts:
-        width, text = 100 * abs(share) / total, f"{round(100 * share)} %"
+        text, end = f"{round(100 * share)} %", axis.percent(share)
         title = f"{source}, through {view}: {text} of the estimated differences between models"
-        shares.append(SourceShare(source, view, text, round(width, 2), round(start, 2), share < 0, title))
-        start += width
-    return tuple(shares)
+        shares.append(SourceShare(source, view, text, round(abs(end - zero), 2), min(end, zero), title))
+    return zero, tuple(shares)

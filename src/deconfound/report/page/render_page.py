@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -13,17 +13,21 @@ from deconfound.data import Replay
 from deconfound.escaping import escape_lines
 from deconfound.report.answer import Answer
 from deconfound.report.page.bias_chart import BiasChart
+from deconfound.report.page.check_rows import CheckRow, check_rows, table_sizes
 from deconfound.report.page.explore_data import ExploreData, explore_data
 from deconfound.report.page.pair_matrix import PairMatrix
 from deconfound.report.page.plan_chart import PlanChart
 from deconfound.report.page.precision_chart import PrecisionChart
+from deconfound.report.page.segment_chart import SegmentChart
 from deconfound.report.page.sensitivity_chart import SensitivityChart
 from deconfound.report.page.support_chart import SupportChart
 from deconfound.report.page.value_chart import ValueChart
 from deconfound.report.reproduction import Reproduction
 from deconfound.report.scale import Scale
+from deconfound.report.segment_text import segment_heading
 from deconfound.report.sensitivity_text import sensitivity_lines
 from deconfound.report.text import METHOD, SENSITIVITY, Section, sections, value_rows
+from deconfound.report.wording import NOT_RELIABLE
 from deconfound.result import Result
 
 if TYPE_CHECKING:
@@ -48,17 +52,21 @@ class PageContent:
     sensitivity: SensitivityChart
     sensitivity_lines: list[str]
     plan: PlanChart | None
-    segments: list[Section]  # with a table each
+    segments: tuple[SegmentChart, ...]
     explore: ExploreData | None
     sections: dict[str, Section]  # by heading
+    checks: tuple[CheckRow, ...]
     method: Section
     reproduction: Reproduction
+    tables: str  # how many rows the page is about
+    doubt: str  # stands in every section that a failed check makes unreliable
 
     @classmethod
     def from_result(cls, result: Result, replay: Replay | None = None, plan: PlanChart | None = None) -> PageContent:
         """The same sentences as in text and JSON, and the geometry of the pictures."""
         _, *rest = sections(result, verbose=True)
         by_heading = {section.heading: section for section in rest}
+        by_segment = [by_heading.pop(segment_heading(one)) for one in result.segments]
         return cls(
             answer=Answer.from_result(result),
             values=ValueChart.from_result(result),
@@ -69,14 +77,15 @@ class PageContent:
             support=SupportChart.from_result(result),
             sensitivity=SensitivityChart.from_result(result),
             sensitivity_lines=sensitivity_lines(result.sensitivity, result.level, Scale.of(result)),
-            plan=plan,
-            segments=[each for each in rest if each.rows],
+            plan=None if plan is None else replace(plan, current_rows=result.counts.experiment.rows),
+            segments=SegmentChart.all_of(result, by_segment),
             explore=explore_data(result, replay),
-            sections={
-                each.heading: each for each in rest if not each.rows and each.heading not in (METHOD, SENSITIVITY)
-            },
+            sections={name: each for name, each in by_heading.items() if name not in (METHOD, SENSITIVITY)},
+            checks=check_rows(result),
             method=by_heading[METHOD],
             reproduction=Reproduction.from_result(result),
+            tables=table_sizes(result),
+            doubt=f"{NOT_RELIABLE}.",
         )
 
 

@@ -14,6 +14,7 @@ from deconfound.report.scale import Scale
 from deconfound.result import Result
 
 ALIKE_BY_AUC = "AUC 0.5 means alike, AUC 1 that a classifier separates every row"
+AUC_ENDS, SHARE_ENDS = ("alike", "separable"), ("0 %", "100 %")
 OUTSIDE = "0 % means that every replayed output resembles a randomized one"
 
 
@@ -45,6 +46,7 @@ class Gauge:
     text: str
     verdict: str
     message: str
+    ends: tuple[str, str]  # of the bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +81,10 @@ def _gauge(finding: Finding, scale: Scale) -> Gauge | None:
     name, message = escape_line(finding.check), scale.finding(finding).message
     if isinstance(finding.details, OutputDifference | ContextDifference):
         at, text = _within_unit(2 * (finding.statistic - 0.5)), f"AUC {finding.statistic:.2f}"
-        return Gauge(name, ALIKE_BY_AUC, at, text, finding.verdict, message)
+        return Gauge(name, ALIKE_BY_AUC, at, text, finding.verdict, message, AUC_ENDS)
     if isinstance(finding.details, OutsideSupport):
         text = format_percent(finding.statistic, 0)
-        return Gauge(name, OUTSIDE, _within_unit(finding.statistic), text, finding.verdict, message)
+        return Gauge(name, OUTSIDE, _within_unit(finding.statistic), text, finding.verdict, message, SHARE_ENDS)
     return None
 
 

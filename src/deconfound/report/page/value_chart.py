@@ -13,6 +13,15 @@ from deconfound.report.page.chart_axis import ChartAxis, Tick
 from deconfound.report.scale import Scale
 from deconfound.report.text import value_rows
 from deconfound.result import Result
+from deconfound.value.log_bias import LogBiasVerdict
+
+MISLEADS = "Diamonds are the means of the raw log. Where the diamond is far from the dot, the log misleads."
+LOG_SENTENCES: dict[LogBiasVerdict, str] = {
+    "misleading": MISLEADS,
+    "biased": MISLEADS,
+    "no bias shown": "Diamonds are the means of the raw log; no bias of them was detected.",
+    "cannot tell": "Diamonds are the means of the raw log; their bias cannot be estimated.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +50,15 @@ class ValueChart:
     ticks: tuple[Tick, ...]
     level: str
     value_name: str
+    log_name: str
     unit: str
+    log_sentence: str
 
     @classmethod
     def from_result(cls, result: Result) -> Self:
-        """With costs, everything is net of them, also the raw log."""
-        logged = (result.raw_log.estimate - result.values.cost_or_zero).tolist()
+        """With costs, everything is net of them, also the raw log and its ranks."""
+        net_log = result.raw_log if result.values.cost is None else result.raw_log.net_of(result.values.cost)
+        logged, log_ranking = net_log.estimate.tolist(), net_log.ranking()
         rows = result.values.table(result.level)
         ends = [float(row[key]) for row in rows for key in ("estimate", "low", "high") if _is_known(row, key)]
         axis, scale = ChartAxis.around([*ends, *logged]), Scale.of(result)
@@ -55,7 +67,6 @@ class ValueChart:
         marks = []
         for row, texts in zip(rows, cells, strict=True):
             name = str(row["model"])
-            log_rank = result.raw_log.ranking().index(name) + 1
             marks.append(
                 ValueMark(
                     rank=int(texts[0]),
@@ -68,12 +79,19 @@ class ValueChart:
                     value_text=texts[2],
                     interval_text=texts[3],
                     log_text=scale.value(in_log[name]),
-                    log_rank=log_rank if np.isfinite(in_log[name]) else None,
+                    log_rank=log_ranking.index(name) + 1 if np.isfinite(in_log[name]) else None,
                     title=_title(headings, texts),
                 )
             )
-        level, name = format_percent(result.level), "value" if result.values.cost is None else "net value"
-        return cls(tuple(marks), axis.value_ticks(scale), level, name, scale.unit)
+        names = ("value", "raw log") if result.values.cost is None else ("net value", "raw log, net of cost")
+        return cls(
+            tuple(marks),
+            axis.value_ticks(scale),
+            format_percent(result.level),
+            *names,
+            scale.unit,
+            LOG_SENTENCES[result.log_bias.verdict],
+        )
 
 
 def _is_known(row: dict[str, str | float], key: str) -> bool:

@@ -45,7 +45,6 @@ class Auto(FamilyDefaults):
     name: ClassVar[str] = "auto"
     surface_share: ClassVar[float | None] = 0.0  # phi is text alone; the statistics are in psi, with a variance there
     max_log_rows: ClassVar[int | None] = 6000  # cost grows with the cube: twice as many take eight times as long
-    max_experiment_rows: ClassVar[int] = 15_000  # memory grows with the square
     variance_components: VarianceComponents | None = None  # None: estimated from the data it is fitted to
 
     def regularization_order(self) -> tuple[float, ...]:
@@ -75,7 +74,7 @@ class Auto(FamilyDefaults):
 
 
 def _fit_variances(data: TrainingData) -> VarianceComponents:
-    if data.log.moments is not None:
+    if data.log.rows is None and data.log.moments is not None:
         return fit_long_variance_components(data.log.moments, data.experiment)
     return fit_variance_components(data)
 

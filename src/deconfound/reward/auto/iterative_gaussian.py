@@ -18,6 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.linalg.conjugate_gradients import conjugate_gradients
 
 RANK = 200  # of the approximation of K
 SEED = 0
@@ -51,13 +52,13 @@ class IterativeRows:
         counts = np.stack([np.bincount(train, minlength=len(target)) for train in trains], axis=1)
         scale = np.sqrt(counts / noise[:, None])  # (m, subsets)
         right = scale * (target - self.mean)[:, None]
-        return list((scale * self._conjugate_gradients(scale, right)).T)
+        return list((scale * self._solve(scale, right)).T)
 
     def predict(self, weights: FloatArray) -> FloatArray:
         """One product."""
         return np.asarray(self.mean + self.product(weights[:, None])[:, 0])
 
-    def _conjugate_gradients(self, scale: FloatArray, right: FloatArray) -> FloatArray:
+    def _solve(self, scale: FloatArray, right: FloatArray) -> FloatArray:
         """Solve (I + S_c K S_c) z_c = right_c for every column c, all with the same products."""
         preconditioners = [_Preconditioner.from_factor(column[:, None] * self.factor) for column in scale.T]
 
@@ -65,25 +66,11 @@ class IterativeRows:
             pairs = zip(preconditioners, residual.T, strict=True)
             return np.stack([each.solve(column) for each, column in pairs], axis=1)
 
-        solution, residual = np.zeros_like(right), right.copy()
-        direction = precondition(residual)
-        energy = (residual * direction).sum(axis=0)
-        limit = RESIDUAL_RTOL * np.maximum(np.linalg.norm(right, axis=0), np.finfo(np.float64).tiny)
-        for _ in range(MAX_ITERATIONS):
-            active = np.linalg.norm(residual, axis=0) > limit
-            if not active.any():
-                break
-            product = direction + scale * self.product(scale * direction)
-            curvature = (direction * product).sum(axis=0)
-            step = np.where(active, energy / np.where(active, curvature, 1.0), 0.0)
-            solution += step * direction
-            residual -= step * product
-            corrected = precondition(residual)
-            previous, energy = energy, (residual * corrected).sum(axis=0)
-            direction = corrected + np.where(active, energy / np.where(active, previous, 1.0), 0.0) * direction
-        else:
-            return self._solve_exactly(scale, right)
-        return solution
+        def apply(direction: FloatArray) -> FloatArray:
+            return direction + scale * self.product(scale * direction)
+
+        solution = conjugate_gradients(apply, precondition, right, RESIDUAL_RTOL, MAX_ITERATIONS)
+        return self._solve_exactly(scale, right) if solution is None else solution
 
     def _solve_exactly(self, scale: FloatArray, right: FloatArray) -> FloatArray:
         """The same by factorization, for the rare systems that the iterations do not solve; slow."""

@@ -65,6 +65,10 @@ class LinearRows:
         columns = LinearColumns(rows.phi.shape[1], psi.shape[1], n_models, modifiers.shape[1])
         return cls(columns, rows.phi, psi, model, modifiers)
 
+    def take(self, rows: IntArray) -> LinearRows:
+        """Some of the rows."""
+        return LinearRows(self.columns, self.phi.take(rows), self.psi[rows], self.model[rows], self.modifiers[rows])
+
     def times(self, coef: FloatArray) -> FloatArray:
         """Rows times coefficients (size, m): (n, m)."""
         columns = self.columns

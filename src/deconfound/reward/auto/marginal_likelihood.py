@@ -54,12 +54,13 @@ def maximize_posterior_density(
     start: FloatArray,
     prior_log_sd: float,
     rows: float,
+    guess: FloatArray | None = None,
 ) -> FloatArray:
     """Variances (m,) that maximise a likelihood times a log-normal prior around ``start``.
 
     ``log_likelihood`` takes log(variances) and returns its value and gradient; ``rows`` is the number of outcomes
     behind it. ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data
-    contain no information stays at its start.
+    contain no information stays at its start. The search begins at ``guess``, by default at ``start``.
     """
     origin = np.log(start)
 
@@ -72,7 +73,7 @@ def maximize_posterior_density(
 
     optimum = optimize.minimize(
         objective,
-        np.zeros(len(start)),
+        np.zeros(len(start)) if guess is None else np.log(guess) - origin,
         jac=True,
         method="L-BFGS-B",
         bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),

@@ -8,9 +8,12 @@ import numpy as np
 from scipy import linalg
 
 from deconfound.design import FloatArray
+from deconfound.linalg.kernels import parallel_over_columns
 from deconfound.reward.auto.linear_columns import LinearMoments
 from deconfound.reward.auto.moment_posterior import MomentPosterior
 from deconfound.reward.auto.variance_components import VarianceComponents
+
+PANEL_COLUMNS = 256  # of a matrix product that one thread computes at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,15 +94,17 @@ class _ExperimentTerm:
         """
         damped = posterior.damping[:, None] * rows.T
         solved = posterior.factored.solve(damped)
-        gap, half = damped - solved, damped.T @ solved
-        covariance = (rows * posterior.prior_variance) @ rows.T - damped.T @ damped + (half + half.T) / 2.0
+        gap, half = damped - solved, _product(damped.T, solved)
+        # V - P^2 = V B / S, which is zero or more: the part of the reward that the log cannot show.
+        own = rows * np.sqrt(np.maximum(posterior.prior_variance - posterior.damping**2, 0.0))
+        covariance = own @ own.T + (half + half.T) / 2.0
         covariance[np.diag_indices_from(covariance)] += noise
         triangle = linalg.cholesky(covariance, lower=True, check_finite=False)
         residual = target - rows @ posterior.mean
         inverse = linalg.cho_solve((triangle, True), np.eye(len(target)), check_finite=False)
         weights = inverse @ residual
         sensitivity = 0.5 * (inverse - np.outer(weights, weights))
-        weighted_rows, along = sensitivity @ rows, rows.T @ weights
+        weighted_rows, along = _product(sensitivity, rows), rows.T @ weights
         pulled = posterior.damping * along
         pulled_solution = posterior.factored.solve(pulled)
         right, solution = posterior.right, posterior.solution
@@ -111,5 +116,10 @@ class _ExperimentTerm:
             quadratic=float(residual @ weights),
             by_prior=np.einsum("ji,ji->i", rows, weighted_rows),
             by_damping=-2.0 * np.einsum("ji,ij->i", weighted_rows, gap) - solution * along,
-            by_log_total=-np.einsum("ij,ij->i", solved @ sensitivity, gap) - 0.5 * mean_part,
+            by_log_total=-np.einsum("ij,ij->i", _product(solved, sensitivity), gap) - 0.5 * mean_part,
         )
+
+
+def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """A matrix product on all threads."""
+    return parallel_over_columns(lambda panel: np.asarray(left @ panel), PANEL_COLUMNS)(right)

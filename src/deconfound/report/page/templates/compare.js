@@ -80,7 +80,7 @@ class Comparison {
     const update = () => this.fill(context, content, first, second, margin);
     for (const side of [first, second]) side.select.addEventListener("change", update);
     pair.append(first.box, second.box);
-    parts.push(margin, pair, element("h3", "", "Value of every model on this context"), this.values(context));
+    parts.push(margin, pair, element("h3", "", study.valueName[0].toUpperCase() + study.valueName.slice(1) + " of every model on this context"), this.values(context));
     this.box.replaceChildren(...parts);
     update();
   }
@@ -104,13 +104,15 @@ class Comparison {
     const models = [first, second].map((side) => Number(side.select.value));
     [first, second].forEach((side, at) => {
       const draws = content.draws ? content.draws[models[at]] : 1;
-      side.amount.textContent = "value " + study.showValue(study.value(context, models[at])) +
+      side.amount.textContent = study.valueName + " " + study.showValue(study.value(context, models[at])) +
         (draws > 1 ? " \u00b7 first of " + draws + " draws" : "");
     });
     const ahead = study.margin(context, models[0], models[1]);
     const verdict = study.clear[context] ? "clear" : "cannot tell";
-    margin.textContent = study.models[models[0]] + " less " + study.models[models[1]] + ": " +
-      (study.showDifference(ahead) + " " + study.scale.unit).trim() + ". Verdict for this context: " + verdict + ".";
+    const size = (study.showDifference(Math.abs(ahead)).slice(1) + " " + study.scale.unit).trim();
+    margin.textContent = models[0] === models[1] ? "The same model twice." :
+      study.models[models[0]] + " is " + (ahead < 0 ? "behind " : "ahead of ") + study.models[models[1]] + " by " +
+      size + ". Verdict on " + study.models[study.best[context]] + ", recommended for this context: " + verdict + ".";
     if (!content.outputs) return;
     const texts = models.map((model) => content.outputs[model] ?? "(not replayed)");
     const marks = differingWords(texts[0], texts[1]) || texts;
@@ -125,7 +127,7 @@ class Comparison {
       const row = element("li"), name = element("span", "name", study.models[model]);
       name.title = study.models[model];
       const meter = element("span", "meter"), fill = element("div", "fill");
-      fill.style.width = 100 * study.value(context, model) + "%";
+      fill.style.width = Math.max(100 * study.value(context, model), 0) + "%";
       meter.append(fill);
       row.append(name, meter, element("span", "", study.showValue(study.value(context, model))));
       list.append(row);

@@ -12,7 +12,8 @@ class ContextTable {
     this.body = this.table.tBodies[0];
     this.labels = Array.from({ length: study.count }, (_, context) => study.label(context));
     this.searched = null;
-    this.sort = { key: "context", direction: 1 };
+    this.sort = { key: "", direction: 1 };
+    this.places = null;
     this.chosen = -1;
     this.listen();
     this.choose();
@@ -25,6 +26,7 @@ class ContextTable {
       option.value = model;
       models.append(option);
     });
+    this.filters = this.study.segments.map((column) => this.segmentFilter(column));
     for (const id of ["search", "filter-model", "filter-verdict"]) {
       document.getElementById(id).addEventListener("input", () => this.choose());
     }
@@ -40,6 +42,20 @@ class ContextTable {
     this.body.addEventListener("keydown", (event) => this.move(event));
   }
 
+  /* A choice between the segments of one column, beside the other choices. */
+  segmentFilter(column) {
+    const label = element("label", "", column.column + " "), select = element("select", "filter-segment");
+    for (const [value, name] of [["", "all"], ...column.names.map((name, code) => [code, name])]) {
+      const option = element("option", "", name);
+      option.value = value;
+      select.append(option);
+    }
+    select.addEventListener("input", () => this.choose());
+    label.append(select);
+    document.getElementById("status").before(label);
+    return { select, codes: column.codes };
+  }
+
   sortBy(key) {
     const numeric = key === "value" || key === "margin" || key === "clear";
     const same = this.sort.key === key;
@@ -53,7 +69,20 @@ class ContextTable {
     if (key === "value") return (context) => study.value(context, study.best[context]);
     if (key === "margin") return (context) => study.margin(context, study.best[context], study.runnerUp[context]);
     if (key === "clear") return (context) => study.clear[context];
-    return (context) => context;
+    if (key === "context") return (context) => this.alphabet()[context];
+    return () => 0;
+  }
+
+  /* Where each context stands by the text that is shown of it. */
+  alphabet() {
+    if (!this.places) {
+      const order = this.labels.map((_, context) => context);
+      const compare = new Intl.Collator("en", { numeric: true }).compare;
+      order.sort((a, b) => compare(this.labels[a], this.labels[b]));
+      this.places = new Uint32Array(order.length);
+      order.forEach((context, place) => { this.places[context] = place; });
+    }
+    return this.places;
   }
 
   searchable(context) {
@@ -65,10 +94,12 @@ class ContextTable {
     const model = document.getElementById("filter-model").value;
     const verdict = document.getElementById("filter-verdict").value;
     if (words.length && !this.searched) this.searched = this.labels.map((_, context) => this.searchable(context));
+    const segments = this.filters.filter((each) => each.select.value !== "");
     this.order = [];
     for (let context = 0; context < this.study.count; context++) {
       if (model !== "" && this.study.best[context] !== Number(model)) continue;
       if (verdict !== "" && this.study.clear[context] !== Number(verdict)) continue;
+      if (segments.some((each) => each.codes[context] !== Number(each.select.value))) continue;
       if (!words.every((word) => this.searched[context].includes(word))) continue;
       this.order.push(context);
     }
@@ -116,7 +147,9 @@ class ContextTable {
     button.setAttribute("aria-controls", "detail");
     const cell = element("td");
     cell.append(button);
-    const model = element("td", "", study.models[best]), runnerUp = element("td", "extra", study.models[other]);
+    const model = element("td", "name"), runnerUp = element("td", "extra name");
+    model.append(element("span", "", study.models[best]));
+    runnerUp.append(element("span", "", study.models[other]));
     model.title = study.models[best];
     runnerUp.title = study.models[other];
     row.append(
@@ -157,6 +190,7 @@ class ContextTable {
 }
 
 async function start() {
+  for (const part of document.querySelectorAll(".controls, .explorer")) part.hidden = false;
   if (typeof DecompressionStream === "undefined") {
     document.getElementById("status").textContent = "This browser is too old to unpack the table.";
     return;

@@ -32,8 +32,9 @@ class Study {
     return this.values[context * this.models.length + model] / this.units;
   }
 
+  /* A mean outcome lies on the scale; costs are subtracted from it, as everywhere on the page. */
   value(context, model) {
-    return Math.min(Math.max(this.raw(context, model), 0), 1);
+    return Math.min(Math.max(this.raw(context, model), 0), 1) - this.cost[model];
   }
 
   margin(context, model, other) {
