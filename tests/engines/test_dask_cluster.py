@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -115,6 +116,16 @@ def test_an_address_where_no_scheduler_answers_is_refused_within_seconds():
     assert time.monotonic() - begin < 20
     with pytest.raises(UsageError, match="no Dask scheduler answers there"):
         open_engine(EngineOptions("dask", "nonsense://x")).__enter__()
+
+
+def test_a_program_that_accepts_connections_and_says_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr("deconfound.engines.dask_engine.CONNECT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        with pytest.raises(UsageError, match="no Dask scheduler answers there"):
+            open_engine(EngineOptions("dask", address)).__enter__()
+        assert time.monotonic() - begin < 20
 
 
 def test_a_scheduler_without_workers_is_refused(tmp_path, monkeypatch):

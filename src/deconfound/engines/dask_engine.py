@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import CancelledError, Future
 from pydoc import locate
-from threading import Lock
+from threading import Lock, Thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, final
 
@@ -87,8 +88,6 @@ class DaskEngine:
 
     def _explain(self, error: Exception, payload: Payload) -> Exception:
         """Errors of Dask itself: a task answers with its own."""
-        from concurrent.futures import CancelledError
-
         if isinstance(error, CancelledError | OSError):
             return LostClusterError(f"The connection to the Dask scheduler {self._scheduler} was lost.")
         what = f"{type(error).__name__}: {error}"
@@ -101,49 +100,72 @@ class DaskEngine:
         return self._client
 
     def __enter__(self) -> Self:
-        self._client = _connect(self._scheduler)
-        try:
-            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        except TimeoutError:
-            self._close()
-            raise UsageError(
-                f"The Dask scheduler {self._scheduler} has no workers. Start some with: dask worker {self._scheduler}"
-            ) from None
-        self._require_package()
-        self._threads = sum(self._client.nthreads().values())
+        self._client, self._threads = _connect_in_time(self._scheduler)
         self._last_worker_seen = time.monotonic()
         return self
-
-    def _require_package(self) -> None:
-        """A worker that cannot import a function would die of it, and the next worker after it."""
-        name = f"{run_remote_task.__module__}.{run_remote_task.__name__}"
-        found = self._connected.run(locate, name, on_error="return")
-        without = [worker for worker, function in found.items() if function is not run_remote_task]
-        if without:
-            self._close()
-            raise UsageError(f"deconfound cannot be imported on the Dask worker {without[0]}. {SAME_PACKAGE}")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Closing the connection cancels what still runs for it."""
-        self._close()
-
-    def _close(self) -> None:
         client, self._client, self._shared = self._client, None, {}
         if client is not None:
             client.close(timeout=CHECK_SECONDS)
 
 
-def _connect(scheduler: str) -> Client:
+def _connect_in_time(scheduler: str) -> tuple[Client, int]:
+    """A connection and the number of threads of all workers.
+
+    Dask waits forever for a program that accepts a connection and says nothing, so it waits on a thread of its own.
+    """
+    connected: Future[tuple[Client, int]] = Future()
+
+    def connect() -> None:
+        try:
+            connected.set_result(_connect(scheduler))
+        except Exception as error:
+            connected.set_exception(error)
+
+    Thread(target=connect, name="deconfound-connect", daemon=True).start()
+    try:
+        return connected.result(3 * CONNECT_SECONDS)
+    except TimeoutError:
+        raise _no_answer(scheduler, "something accepts connections, but does not answer") from None
+
+
+def _connect(scheduler: str) -> tuple[Client, int]:
     try:
         from distributed import Client
     except ImportError:
         raise UsageError('--engine dask needs Dask. Install it with: pip install "deconfound[dask]"') from None
     try:
-        return Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
+        raise _no_answer(scheduler, str(error)) from error
+    try:
+        _require_workers_with_package(client, scheduler)
+    except UsageError:
+        client.close(timeout=CHECK_SECONDS)
+        raise
+    return client, sum(client.nthreads().values())
+
+
+def _no_answer(scheduler: str, why: str) -> UsageError:
+    return UsageError(
+        f"--scheduler {quote(scheduler)}: no Dask scheduler answers there ({why}). Give the address that `dask "
+        "scheduler` prints, such as tcp://10.0.0.5:8786."
+    )
+
+
+def _require_workers_with_package(client: Client, scheduler: str) -> None:
+    """A worker that cannot import a function would die of it, and the next worker after it."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError:
         raise UsageError(
-            f"--scheduler {quote(scheduler)}: no Dask scheduler answers there ({error}). Give the address that `dask "
-            "scheduler` prints, such as tcp://10.0.0.5:8786."
-        ) from error
+            f"The Dask scheduler {scheduler} has no workers. Start some with: dask worker {scheduler}"
+        ) from None
+    found = client.run(locate, f"{run_remote_task.__module__}.{run_remote_task.__name__}", on_error="return")
+    without = [worker for worker, function in found.items() if function is not run_remote_task]
+    if without:
+        raise UsageError(f"deconfound cannot be imported on the Dask worker {without[0]}. {SAME_PACKAGE}")
