@@ -29,7 +29,7 @@ from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 
-MAX_PACKED_BYTES = 14_000_000  # of table and blocks, as Base64; with pictures and script the page stays below 15 MB
+MAX_PACKED_BYTES = 12_500_000  # of table and blocks, as Base64; with pictures and script the page stays below 15 MB
 MAX_TABLE_SHARE = 0.4  # of these bytes for the table with its contexts; what it leaves is for outputs
 MAX_CONTEXT_CHARACTERS = 4_000_000  # of all contexts together: the page unpacks them when it opens
 TEXT_LIMITS = (8_000, 4_000, 2_000, 1_000, 600, 400, 300, 200, 150, 100, 60, 30, 15, 5, 0)  # characters
