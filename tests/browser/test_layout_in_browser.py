@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,9 +10,13 @@ import pyarrow.compute as pc
 import pytest
 
 import deconfound as dc
+from deconfound.findings import Notice
+from deconfound.report.page.plan_chart import PlanChart
+from deconfound.report.page.render_page import render_html
 from tests.support.browser import DESKTOP, PHONE, open_page
-from tests.support.segmented import QUICK, segmented_tables
+from tests.support.segmented import QUICK, segmented_result, segmented_tables
 
+WCAG_AA = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
 LONG = {"ant": "vendor-a/assistant-2026-05-13-preview", "bee": "vendor-b/assistant-2026-05-13-preview"}
 FAMILY = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
 
@@ -120,3 +125,23 @@ def test_contexts_can_be_chosen_by_segment(browser, long_names):
             assert page.inner_text("#status") == f"{languages.count(language)} of {len(languages)} contexts"
         page.select_option(".filter-segment", label="all")
         assert page.inner_text("#status") == f"{len(languages)} of {len(languages)} contexts"
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")])
+def test_an_automated_check_finds_no_barrier_on_a_page_with_everything(browser, tmp_path, size, scheme):
+    """Segments, a failed check, a plan and ratios beyond the axis."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    result = segmented_result()
+    failed = dc.Finding("replay fidelity", "fail", Notice("Outputs differ."), "A2")
+    far = tuple(replace(one, tipping_shift=13 * one.observed_difference) for one in result.sensitivity)
+    plan = PlanChart.from_widths([60, 120, 240], [[0.4, 0.3, 0.5], [0.3, 0.2, 0.4], [0.2, 0.1, 0.3]], "")
+    path = tmp_path / "everything.html"
+    path.write_text(render_html(replace(result, findings=(failed,), sensitivity=far), plan=plan), encoding="utf-8")
+    with open_page(browser, path, size, scheme) as opened:
+        opened.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        found = Axe().run(opened.page, options=WCAG_AA)
+        assert found.violations_count == 0, found.generate_report()
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        opened.page.click(".caution a")
+        assert "#checks" in opened.page.url

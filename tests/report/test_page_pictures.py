@@ -159,3 +159,13 @@ def test_the_page_says_how_many_rows_it_is_about(result):
     assert f"{counts['experiment']['rows']:,} randomized rows, {counts['log']['rows']:,} logged rows" in render_html(
         result
     )
+
+
+def test_the_legend_of_standard_errors_covers_no_bar(result):
+    figure = result.plot_precision()
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "standard error"
+    assert axes.get_legend() is None
+    assert len(figure.legends) == 1
+    figure.canvas.draw()
+    assert not figure.legends[0].get_window_extent().overlaps(axes.get_window_extent())
