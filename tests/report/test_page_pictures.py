@@ -76,6 +76,7 @@ def test_a_notebook_shows_the_sentence_about_segments_and_a_legend(segmented):
     html = notebook_html(segmented)
     assert "in en, bee is best; in de, ant is best" in html
     assert html.count("> raw log</p>") == 1
+    assert "`" not in notebook_html(demo_result())
 
 
 def test_a_ratio_beyond_the_axis_is_an_arrow(result):
