@@ -21,6 +21,11 @@ def test_without_another_scale_numbers_are_printed_as_they_are():
     assert Scale(0.0, 1.0) == UNIT
 
 
+def test_a_zero_has_no_sign():
+    assert [UNIT.improvement(number) for number in (-0.0004, 0.0004, -0.0, -0.0006)] == ["0.000"] * 3 + ["-0.001"]
+    assert UNIT.value(-1e-9) == UNIT.difference(-1e-9) == "0.000"
+
+
 def test_values_are_moved_and_stretched_and_differences_only_stretched():
     assert STARS.value(0.6) == "3.40"
     assert STARS.interval(0.25, 1.0) == "2.00 to 5.00"

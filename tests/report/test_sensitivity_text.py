@@ -43,7 +43,7 @@ def test_equal_values_have_one_sentence_and_no_picture():
 
 def test_a_violation_that_changes_nothing_has_no_picture():
     firm = result_with(tipping_shift=np.inf, best_set_shift=np.inf)
-    assert "no violation of this kind changes the order: cedar stays first" in sentences(firm)[0]
+    assert "no violation of this kind in two models changes the order: cedar stays first" in sentences(firm)[0]
     assert "<svg" not in panel(firm)
 
 

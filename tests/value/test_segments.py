@@ -54,8 +54,8 @@ def naive_variance(data: ScoredExperiment, inside: np.ndarray, code: np.ndarray)
     variance = np.diag(own.covariance).copy()
     for model in range(len(data.models)):
         segments = [dispersion(data.take(code == at), model) for at in range(code.max() + 1)]
-        least = max(dispersion(data, model), np.mean(segments))
-        rows = np.count_nonzero(data.model[inside] == model)
+        rows, whole = np.count_nonzero(data.model[inside] == model), dispersion(data, model)
+        least = whole + 100 / (100 + rows - 1) * max(np.mean(segments) - whole, 0.0)
         variance[model] = max(variance[model], least * own.binomial_variance[model] / rows)
     return variance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,24 @@ def test_evaluating_another_replay_agrees_with_the_tipping_shift():
 def _first_with_replay(data: ScoredExperiment, shift: FloatArray) -> str:
     moved = replace(data, q=data.q - shift)
     return shrink_toward(tuned_doubly_robust(moved), moved.q.mean(axis=0)).ranking()[0]
+
+
+def test_if_all_models_are_off_less_can_be_enough_but_not_half():
+    """The tipping shift is about two models. Every other combination of -s, 0 and s is tried, too."""
+    corners = [np.array(each) for each in itertools.product((-1.0, 0.0, 1.0), repeat=len(MODELS))]
+    finite = sooner = 0
+    for seed in range(STUDIES):
+        data = study(seed)
+        unbiased, source = tuned_doubly_robust(data), data.q.mean(axis=0)
+        replay, _ = sensitivities(data, unbiased, "doubly robust")
+        if np.isfinite(replay.tipping_shift):
+            half, nearly = (
+                set.union(*(first_after(unbiased, source, "", "A2", s * replay.tipping_shift * c) for c in corners))
+                for s in (0.5, 0.99)
+            )
+            assert half == {replay.leader}
+            finite, sooner = finite + 1, sooner + (len(nearly) > 1)
+    assert 0 < sooner <= finite
 
 
 def test_equal_values_need_no_violation_and_have_no_unit():

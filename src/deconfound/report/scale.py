@@ -128,7 +128,8 @@ class Scale:
     def _number(number: float, decimals: int, *, signed: bool) -> str:
         if not math.isfinite(number):
             return NO_NUMBER
-        return f"{number:+.{decimals}f}" if signed else f"{number:.{decimals}f}"
+        rounded = round(number, decimals) or 0.0  # no sign before a zero
+        return f"{rounded:+.{decimals}f}" if signed and rounded else f"{rounded:.{decimals}f}"
 
 
 UNIT = Scale()

@@ -45,9 +45,8 @@ def ratio_text(ratio: float) -> str:
 def _tipping_sentence(sensitivity: Sensitivity, scale: Scale) -> str:
     leader, rival = escape_name(sensitivity.leader), escape_name(sensitivity.rival)
     if math.isinf(sensitivity.tipping_shift):
-        return (
-            f"At the estimated weight of the reward, no violation of this kind changes the order: {leader} stays first."
-        )
+        condition = "At the estimated weight of the reward, no violation of this kind in two models"
+        return f"{condition} changes the order: {leader} stays first."
     shift = scale.with_unit(scale.difference(sensitivity.tipping_shift))
     violation = VIOLATIONS[sensitivity.assumption].format(shift=shift)
     return f"{rival} would be first instead of {leader} if {violation}."

@@ -21,6 +21,8 @@ from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.small_sample import ModelWeights
 from deconfound.value.values import Values
 
+SEGMENT_MEAN_DF = 100.0  # df at which a segment's least dispersion is halfway from all rows to the mean of segments
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
@@ -255,20 +257,27 @@ class _Dispersion:
     """Variance of each model's value, as a share of that of as many yes/no outcomes.
 
     Few rows may miss the outcomes that vary most: then the mean is off and the variance too small, both at once. At the
-    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are, nor
-    than segments are on average: rare failures in a few small ones hardly show among all rows.
+    levels of many segments, most misses are of this kind. So no segment counts as less dispersed than all rows are. One
+    with few rows is no less dispersed than segments are on average, either: rare failures in a few small segments
+    hardly show among all rows.
     """
 
-    share: FloatArray  # (k,)
+    of_all_rows: FloatArray  # (k,)
+    of_segments: FloatArray  # (k,) their mean
 
     @classmethod
     def from_segments(cls, data: ScoredExperiment, masks: Sequence[NDArray[np.bool_]]) -> Self:
-        """That of all rows, or the mean of the segments, whichever is larger."""
+        """Of all rows, and of each segment."""
         by_segment = np.array([cls._share(data.take(inside)) for inside in masks])  # (segments, k)
         known = np.isfinite(by_segment)
         total = np.where(known, by_segment, 0.0).sum(axis=0)
         mean = np.divide(total, known.sum(axis=0), out=np.zeros_like(total), where=known.any(axis=0))
-        return cls(np.fmax(cls._share(data), mean))
+        return cls(cls._share(data), mean)
+
+    def least(self, df: FloatArray) -> FloatArray:
+        """The smallest share (k,) at degrees of freedom (k,): between that of all rows and the mean of segments."""
+        few = SEGMENT_MEAN_DF / (SEGMENT_MEAN_DF + df)
+        return np.asarray(self.of_all_rows + few * np.fmax(self.of_segments - self.of_all_rows, 0.0))
 
     @staticmethod
     def _share(data: ScoredExperiment) -> FloatArray:
@@ -278,7 +287,7 @@ class _Dispersion:
     def values(self, data: ScoredExperiment) -> Values:
         """Doubly robust values of some of the rows, with variances that are no smaller."""
         values = tuned_doubly_robust(data)
-        least = self.share * _yes_no_variance(values, data)
+        least = self.least(_weights(data).df) * _yes_no_variance(values, data)
         variance = np.diag(values.covariance)
         raised = np.isfinite(variance) & np.isfinite(least) & (variance < least) & (variance > 0)
         factor = np.sqrt(np.divide(least, variance, out=np.ones_like(least), where=raised))
@@ -298,9 +307,13 @@ def _add_up(parts: Sequence[_Part], overall: Values) -> list[_Part]:
 
 def _yes_no_variance(values: Values, data: ScoredExperiment) -> FloatArray:
     """Variance of each model's mean (k,), if outcomes were yes/no and independent between clusters."""
-    weights = ModelWeights.from_rows(data.model, len(data.models), data.weight / data.propensity, data.cluster)
+    weights = _weights(data)
     possible = np.ones(len(data.models)) if values.binomial_variance is None else values.binomial_variance
     return np.where(weights.inestimable, np.nan, possible * weights.sum_squared_weight)
+
+
+def _weights(data: ScoredExperiment) -> ModelWeights:
+    return ModelWeights.from_rows(data.model, len(data.models), data.weight / data.propensity, data.cluster)
 
 
 def _predicted_change(rows: SegmentRows, inside: NDArray[np.bool_], others: Values) -> FloatArray:

@@ -1,8 +1,8 @@
 """The data of the explorer: values of every context, and texts, compressed so that a large study fits in one page.
 
 The page gets inert JSON. Texts are in blocks of contexts, each a gzip file in Base64, and the page unpacks a block when
-one of its contexts is opened. Outputs are cut to the largest length of ``TEXT_LIMITS`` at which all of them fit, and
-contexts, which the page searches, to one of their own.
+one of its contexts is opened. Contexts, which the page searches, are cut to the largest length of ``TEXT_LIMITS`` at
+which they fit, and outputs to the largest one that the rest of the budget allows.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ from deconfound.formatting import pluralize
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 
-MAX_TEXT_BYTES = 11_000_000  # of all blocks, as Base64; with contexts and numbers the page stays below 15 MB
+MAX_PACKED_BYTES = 12_500_000  # of table and blocks, as Base64; with pictures and script the page stays below 15 MB
+MAX_TABLE_SHARE = 0.4  # of these bytes for the table with its contexts; what it leaves is for outputs
 MAX_CONTEXT_CHARACTERS = 4_000_000  # of all contexts together: the page unpacks them when it opens
-TEXT_LIMITS = (8_000, 4_000, 2_000, 1_000, 600, 400, 300, 200, 150, 100, 60, 30)  # characters
+TEXT_LIMITS = (8_000, 4_000, 2_000, 1_000, 600, 400, 300, 200, 150, 100, 60, 30, 15, 5, 0)  # characters
 BLOCK_CONTEXTS = 50
 MAX_SAMPLED_BLOCKS = 8  # packed to estimate how far texts can be compressed
 VALUE_UNITS = 1_000_000  # values are whole numbers of millionths
+MAX_SAMPLED_CONTEXTS = 400  # the same for contexts
 COMPRESSION = 6
 CUT = "…"
 MAX_SEGMENT_FILTERS = 4  # columns of segments by which contexts can be chosen
@@ -64,38 +66,45 @@ class _Texts:
     is_named: bool  # whether contexts have ids that are not made from their text
 
     @property
-    def context_limit(self) -> int:
-        """The length to which contexts are cut."""
+    def context_limits(self) -> Sequence[int]:
+        """Lengths to which contexts may be cut: the first cuts none, unless they have too many characters together."""
         lengths = pc.utf8_length(self.context).to_numpy()
-        return next(
+        return [
             limit
-            for limit in TEXT_LIMITS
-            if np.minimum(lengths, limit).sum() <= MAX_CONTEXT_CHARACTERS or limit == TEXT_LIMITS[-1]
-        )
+            for limit in _useful_limits(int(lengths.max()))
+            if np.minimum(lengths, limit).sum() <= MAX_CONTEXT_CHARACTERS
+        ]
 
-    def cut_sentence(self, limit: int) -> str:
+    def cut_sentence(self, context_limit: int, output_limit: int) -> str:
         """Which texts are longer than the limits; empty where none is."""
         shown = self.output.take(pa.array(self.row[self.row >= 0]))
-        kinds = (("context", self.context, self.context_limit), ("output", shown, limit))
+        kinds = (("context", self.context, context_limit), ("output", shown, output_limit))
         longer = [(name, int(pc.sum(pc.greater(pc.utf8_length(texts), n)).as_py()), n) for name, texts, n in kinds]
-        parts = [f"{pluralize(count, name)} after {n:,} characters" for name, count, n in longer if count]
-        return f"Long texts are cut: {' and '.join(parts)}." if parts else ""
+        parts = [f"{pluralize(count, name)} after {n:,} characters" for name, count, n in longer if count and n]
+        none = [pluralize(count, name) for name, count, n in longer if count and not n]
+        sentences = [f"Long texts are cut: {' and '.join(parts)}."] if parts else []
+        sentences += [f"{' and '.join(none)} would be too large for the page and are left out."] if none else []
+        return " ".join(sentences)
 
 
-def explore_data(result: Result, replay: Replay | None, max_text_bytes: int = MAX_TEXT_BYTES) -> ExploreData | None:
+def explore_data(result: Result, replay: Replay | None, max_bytes: int = MAX_PACKED_BYTES) -> ExploreData | None:
     """Values and texts of the contexts with a recommendation; None if there are none."""
     rows = [row for row in result.recommendations if len(row.values) == len(result.models)]
     if not rows:
         return None
     texts = None if replay is None else _texts(replay, [row.context_id for row in rows], result.models)
-    blocks, cut = ([], "") if texts is None else _packed_blocks(texts, max_text_bytes)
+    table, context_limit = _packed_table(rows, result.models, texts, int(MAX_TABLE_SHARE * max_bytes))
+    blocks, cut = list[str](), ""
+    if texts is not None:
+        blocks, output_limit = _packed_blocks(texts, max_bytes - len(table))
+        cut = texts.cut_sentence(context_limit, output_limit)
     content = {
         "models": [escape_name(name) for name in result.models],
         "cost": result.values.cost_or_zero.tolist(),
         "valueName": value_name(result),
         "scale": _scale(Scale.of(result)),
         "units": VALUE_UNITS,
-        "table": _pack(_table(rows, result.models, texts)),
+        "table": table,
         "segments": _segments(rows, [one.column for one in result.segments]),
         "blocks": blocks,
         "blockContexts": BLOCK_CONTEXTS,
@@ -137,11 +146,35 @@ def _scale(scale: Scale) -> dict[str, Any]:
     return {"low": scale.low, "width": scale.width, "decimals": scale.decimals, "unit": scale.difference_unit}
 
 
-def _table(rows: Sequence[Recommendation], models: tuple[str, ...], texts: _Texts | None) -> dict[str, Any]:
+def _packed_table(
+    rows: Sequence[Recommendation], models: tuple[str, ...], texts: _Texts | None, max_bytes: int
+) -> tuple[str, int]:
+    """The table with contexts at the largest limit at which it fits, or without any, and that limit."""
+    if texts is None:
+        return _pack(_table(rows, models, None, 0)), 0
+    sampled = texts.context.take(pa.array(np.arange(0, len(rows), max(len(rows) // MAX_SAMPLED_CONTEXTS, 1))))
+    for limit in texts.context_limits:
+        size = len(_pack(_shown(sampled, limit))) * len(rows) / len(sampled)
+        if size <= max_bytes or not limit:
+            packed = _pack(_table(rows, models, texts, limit))
+            if len(packed) <= max_bytes or not limit:
+                return packed, limit
+    raise AssertionError("a limit of zero is always used")
+
+
+def _useful_limits(longest: int) -> Sequence[int]:
+    """The smallest limit that cuts no text of this length, and all smaller ones."""
+    above = [limit for limit in TEXT_LIMITS if limit >= longest]
+    return TEXT_LIMITS[max(len(above) - 1, 0) :]
+
+
+def _table(
+    rows: Sequence[Recommendation], models: tuple[str, ...], texts: _Texts | None, context_limit: int
+) -> dict[str, Any]:
     """One list per column."""
     code = {name: at for at, name in enumerate(models)}
     values = np.array([row.values for row in rows])
-    contexts = [] if texts is None else _shown(texts.context, texts.context_limit)
+    contexts = [] if texts is None else _shown(texts.context, context_limit)
     ids = [] if texts is not None and not texts.is_named else [escape_name(row.context_id) for row in rows]
     return {
         "ids": ids,
@@ -183,21 +216,18 @@ def _shown(texts: pa.ChunkedArray, limit: int) -> list[str]:
     return [escape_prose(text.replace("\r\n", "\n")) + CUT * cut for text, cut in zip(short, is_cut, strict=True)]
 
 
-def _packed_blocks(texts: _Texts, max_bytes: int) -> tuple[list[str], str]:
-    """The blocks at the largest limit at which they fit, and which texts are cut."""
+def _packed_blocks(texts: _Texts, max_bytes: int) -> tuple[list[str], int]:
+    """The blocks at the largest limit at which they fit, and that limit."""
     starts = range(0, len(texts.row), BLOCK_CONTEXTS)
     sampled = starts[:: max(len(starts) // MAX_SAMPLED_BLOCKS, 1)]
-    longest = int(pc.max(pc.utf8_length(texts.output)).as_py())
-    above = [limit for limit in TEXT_LIMITS if limit >= longest]  # the smallest of them cuts nothing
-    for limit in TEXT_LIMITS[max(len(above) - 1, 0) :]:
-        is_last = limit == TEXT_LIMITS[-1]
+    for limit in _useful_limits(int(pc.max(pc.utf8_length(texts.output)).as_py())):
         size = sum(len(_block(texts, start, limit)) for start in sampled) * len(starts) / len(sampled)
-        if size > max_bytes and not is_last:
+        if size > max_bytes and limit:
             continue
         blocks = [_block(texts, start, limit) for start in starts]
-        if sum(map(len, blocks)) <= max_bytes or is_last:
-            return blocks, texts.cut_sentence(limit)
-    raise AssertionError("the shortest limit is always used")
+        if sum(map(len, blocks)) <= max_bytes or not limit:
+            return blocks, limit
+    raise AssertionError("a limit of zero is always used")
 
 
 def _block(texts: _Texts, start: int, limit: int) -> str:

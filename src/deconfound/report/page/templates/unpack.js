@@ -42,12 +42,16 @@ class Study {
   }
 
   showValue(number) {
-    return (this.scale.low + this.scale.width * number).toFixed(this.scale.decimals);
+    return this.unsignedZero((this.scale.low + this.scale.width * number).toFixed(this.scale.decimals));
   }
 
   showDifference(number) {
     const size = Math.abs(this.scale.width) * number;
-    return (size < 0 ? "" : "+") + size.toFixed(this.scale.decimals);
+    return this.unsignedZero((size < 0 ? "" : "+") + size.toFixed(this.scale.decimals));
+  }
+
+  unsignedZero(text) {
+    return Number(text) === 0 ? text.replace(/^[+-]/, "") : text;
   }
 
   label(context) {
