@@ -96,6 +96,7 @@ def draw(errors: list[Errors], path: Path) -> None:
     """Error of the reward and regret against the log's length, one column per strength."""
     import matplotlib.pyplot as plt
 
+    plt.rcParams.update({"svg.hashsalt": "deconfound", "svg.fonttype": "none"})
     strengths = sorted({each.strength for each in errors})
     kinds = (("q_rmse", "RMSE of the reward"), ("regret", "regret per context"))
     figure, axes = plt.subplots(len(kinds), len(strengths), figsize=(4 * len(strengths), 6), sharex=True, sharey="row")
@@ -106,7 +107,10 @@ def draw(errors: list[Errors], path: Path) -> None:
                 lengths, means = _means(errors, strength, log, name)
                 axis.plot(lengths, means, "o-", color=color, label="all rows" if log == ALL else "at most 6,000 rows")
             axis.set_xscale("log")
-            axis.set_ylim(bottom=0)
+            lengths = sorted({each.rows for each in errors})
+            axis.set_xticks(lengths, [f"{rows:,}" for rows in lengths])
+            axis.minorticks_off()
+            axis.set_ylim(0, 1.1 * max(getattr(each, name) for each in errors))
             axis.grid(alpha=0.3)
             axis.set_title(f"confounding {strength:g}" if row == 0 else "")
             axis.set_xlabel("rows of the log" if row == len(kinds) - 1 else "")
