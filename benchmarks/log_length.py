@@ -26,7 +26,7 @@ from benchmarks.long_log_studies import World
 from deconfound.crossfit import cross_fit
 from deconfound.data import Study, stream_rows
 from deconfound.evaluation import FOLDS
-from deconfound.features import FeatureSpec
+from deconfound.features import FeatureSpec, log_pass
 from deconfound.features.log_pass import BATCH_ROWS
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.features.summed_study import long_study_arrays
@@ -57,9 +57,9 @@ class Errors:
     seconds: float
 
 
-def measure(strength: float, rows: int, seed: int, logs: Iterable[str]) -> Iterator[Errors]:
+def measure(strength: float, rows: int, seed: int, logs: Iterable[str], on_replayed: float) -> Iterator[Errors]:
     """``auto`` on one study, for each use of its log."""
-    world = World(seed, strength, on_replayed=0.0)
+    world = World(seed, strength, on_replayed)
     experiment, replay, truth = world.experiment_and_replay(EXPERIMENT_ROWS)
     table = pa.concat_tables(world.log_pieces(rows, experiment))
     study = load(log=table, experiment=experiment, replay=replay).in_content_order()
@@ -96,6 +96,7 @@ def draw(errors: list[Errors], path: Path) -> None:
     """Error of the reward and regret against the log's length, one column per strength."""
     import matplotlib.pyplot as plt
 
+    plt.rcParams.update({"svg.hashsalt": "deconfound", "svg.fonttype": "none"})
     strengths = sorted({each.strength for each in errors})
     kinds = (("q_rmse", "RMSE of the reward"), ("regret", "regret per context"))
     figure, axes = plt.subplots(len(kinds), len(strengths), figsize=(4 * len(strengths), 6), sharex=True, sharey="row")
@@ -106,7 +107,10 @@ def draw(errors: list[Errors], path: Path) -> None:
                 lengths, means = _means(errors, strength, log, name)
                 axis.plot(lengths, means, "o-", color=color, label="all rows" if log == ALL else "at most 6,000 rows")
             axis.set_xscale("log")
-            axis.set_ylim(bottom=0)
+            lengths = sorted({each.rows for each in errors})
+            axis.set_xticks(lengths, [f"{rows:,}" for rows in lengths])
+            axis.minorticks_off()
+            axis.set_ylim(0, 1.1 * max(getattr(each, name) for each in errors))
             axis.grid(alpha=0.3)
             axis.set_title(f"confounding {strength:g}" if row == 0 else "")
             axis.set_xlabel("rows of the log" if row == len(kinds) - 1 else "")
@@ -135,6 +139,8 @@ def main() -> None:
     parser.add_argument("--strengths", type=float, nargs="+", default=[0.3, 1.0])
     parser.add_argument("--studies", type=int, default=1)
     parser.add_argument("--logs", nargs="+", choices=(ALL, SAMPLE), default=[ALL, SAMPLE])
+    parser.add_argument("--on-replayed", type=float, default=0.0, help="share of log rows on the experiment's contexts")
+    parser.add_argument("--width", type=int, help="hashed columns of a summed log, instead of the usual number")
     parser.add_argument("--save", type=Path, help="add the rows to this CSV file")
     parser.add_argument("--draw", type=Path, help="draw the rows of this CSV file")
     parser.add_argument("--picture", type=Path)
@@ -142,12 +148,14 @@ def main() -> None:
     if arguments.draw is not None:
         draw(_read(arguments.draw), arguments.picture)
         return
+    if arguments.width is not None:
+        log_pass.LONG_LOG_WIDTH = arguments.width
     names = [field.name for field in fields(Errors)]
     print(" ".join(names), flush=True)
     for rows in arguments.lengths:
         for seed in range(arguments.studies):
             for strength in arguments.strengths:
-                for errors in measure(strength, rows, seed, arguments.logs):
+                for errors in measure(strength, rows, seed, arguments.logs, arguments.on_replayed):
                     print(" ".join(f"{x:.4f}" if isinstance(x, float) else str(x) for x in astuple(errors)), flush=True)
                     if arguments.save is not None:
                         _append(arguments.save, names, errors)

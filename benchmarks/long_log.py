@@ -3,9 +3,9 @@
     python -m benchmarks.long_log --rows 1000000
 
 A log with about 1 KB of text per row is written as Parquet files to a temporary folder. A new process then evaluates
-it, with ``auto`` or with all six families of the paper on the same sums. Printed are rows, megabytes of text, elapsed
-and processor seconds, speed, and the largest memory of that process. On a machine that others use, elapsed seconds say
-little; processor seconds are those of all threads together.
+it, with ``auto``, with all six families of the paper on the same sums, or with none: features and sums alone. Printed
+are rows, megabytes of text, elapsed and processor seconds, speed, and the largest memory of that process. On a machine
+that others use, elapsed seconds say little; processor seconds are those of all threads together.
 """
 
 from __future__ import annotations
@@ -24,12 +24,18 @@ import pyarrow.parquet as pq
 
 from benchmarks.long_log_studies import World, streamed_study, write_log
 from deconfound.data import SAMPLE_ROWS
-from deconfound.evaluation import PAPER_FAMILY_NAMES, prepare
+from deconfound.evaluation import FOLDS, PAPER_FAMILY_NAMES, prepare
+from deconfound.features import FeatureSpec
+from deconfound.features.spread_pass import run_pass
+from deconfound.features.summed_study import plan_pass
+from deconfound.progress import no_progress
 from deconfound.reward import Auto
+from deconfound.threads import one_blas_thread
 
 MEGABYTE = 1e6
 EXPERIMENT_ROWS = 600
 WORLD_SEED, STRENGTH = 0, 0.5
+SENTENCES = 12  # per output: 1 KB of text per row
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,13 @@ def main() -> None:
     """Write the study, evaluate it in a new process, and print one line per choice of families."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
-    parser.add_argument("--families", choices=("auto", "all", "both"), default="auto")
+    parser.add_argument("--families", choices=("none", "auto", "all", "every"), default="auto")
     parser.add_argument("--study", type=Path, help="evaluate the study in this folder and print what it took")
     arguments = parser.parse_args()
     if arguments.study is not None:
         _evaluate(arguments.study, arguments.families, arguments.rows[0])
         return
-    chosen = ("auto", "all") if arguments.families == "both" else (arguments.families,)
+    chosen = ("none", "auto", "all") if arguments.families == "every" else (arguments.families,)
     print("      rows    MB  families  elapsed s  processor s  MB/s of processor  peak MB", flush=True)
     for rows in arguments.rows:
         with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +74,7 @@ def main() -> None:
 
 def write_study(folder: Path, rows: int) -> int:
     """Write the three tables and a random sample of the log; returns the bytes of the log's texts."""
-    world = World(WORLD_SEED, STRENGTH)
+    world = World(WORLD_SEED, STRENGTH, sentences=SENTENCES)
     experiment, replay, _ = world.experiment_and_replay(EXPERIMENT_ROWS)
     (folder / "log").mkdir()
     size = write_log(world, rows, experiment, folder / "log")
@@ -92,9 +98,18 @@ def _run(folder: Path, families: str, rows: int) -> Run:
 def _evaluate(folder: Path, families: str, rows: int) -> None:
     tables = (pq.read_table(folder / f"{name}.parquet") for name in ("sample", "experiment", "replay"))
     study = streamed_study(folder / "log", rows, *tables)
+    if families == "none" and study.log_stream is not None:
+        with one_blas_thread():
+            run_pass(plan_pass(study, FeatureSpec(), FOLDS, 0).log_pass, study.log_stream, no_progress)
+        _print_usage()
+        return
     prepared = prepare(study)
     for family in (Auto(),) if families == "auto" else PAPER_FAMILY_NAMES:
         prepared.evaluate(family)
+    _print_usage()
+
+
+def _print_usage() -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / MEGABYTE)
 

@@ -28,7 +28,7 @@ IntArray = NDArray[np.int64]
 MODELS = ("ant", "bee", "cat", "dog", "elk", "fox")
 TOPICS = 8
 VOCABULARY, SENTENCES, WORDS_PER_SENTENCE = 4_000, 12_000, 12
-CONTEXT_SENTENCES, OUTPUT_SENTENCES = 4, 9  # about 1 KB together
+CONTEXT_SENTENCES, OUTPUT_SENTENCES = 4, 9  # by default; 0.8 KB together
 REWARD_SLOPE, MODEL_EFFECT_SD, TASTE = 0.35, 0.03, 0.6
 MOOD_EFFECT, MOOD_CHOICE, TEXT_BIAS = 0.15, 1.0, 0.15  # per unit of strength
 ON_REPLAYED = 0.005  # share of log rows on contexts of the experiment, by default
@@ -44,6 +44,7 @@ class World:
     seed: int
     strength: float
     on_replayed: float = ON_REPLAYED
+    sentences: int = OUTPUT_SENTENCES
 
     @cached_property
     def _sentences(self) -> tuple[pa.Array, IntArray, FloatArray, FloatArray]:
@@ -86,13 +87,13 @@ class World:
         return np.asarray(0.5 + REWARD_SLOPE * mean_score + self._effects)
 
     def _draw(self, topic: IntArray, model: IntArray, rng: np.random.Generator) -> IntArray:
-        """Sentences (n, OUTPUT_SENTENCES) of outputs."""
-        drawn = np.empty((len(topic), OUTPUT_SENTENCES), dtype=np.int64)
+        """Sentences (n, sentences) of outputs."""
+        drawn = np.empty((len(topic), self.sentences), dtype=np.int64)
         cumulative = self._cumulative
         for cell in np.unique(topic * len(MODELS) + model).tolist():
             at = np.flatnonzero(topic * len(MODELS) + model == cell)
             share = cumulative[cell % len(MODELS), cell // len(MODELS)]
-            drawn[at] = np.searchsorted(share, rng.random((len(at), OUTPUT_SENTENCES)) * share[-1])
+            drawn[at] = np.searchsorted(share, rng.random((len(at), self.sentences)) * share[-1])
         return np.minimum(drawn, SENTENCES - 1)
 
     @cached_property

@@ -121,6 +121,16 @@ def test_many_equal_rows_do_not_make_a_log_long(monkeypatch):
     assert "long log" not in {finding.check for finding in result.findings}
 
 
+def test_sums_that_would_be_too_large_are_not_computed(monkeypatch):
+    """With many models or columns a log in memory is used by its rows, and a stream is refused."""
+    monkeypatch.setattr(summed_study, "MAX_ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(summed_study, "MAX_SUMS", 100_000)
+    study = demo_study("text")
+    assert dc.prepare(study, options=OPTIONS).arrays.long_log is None
+    with pytest.raises(UsageError, match="too long for memory, and sums over it would be too large with 6 models"):
+        dc.prepare(streamed(study), options=OPTIONS)
+
+
 def test_checks_use_a_sample_and_the_finding_says_so():
     study = streamed(demo_study("text"))
     sampled = replace(study, log=study.log.filter(np.arange(len(study.log)) < 80))

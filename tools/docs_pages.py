@@ -37,6 +37,7 @@ SECTIONS = {
     ),
     "Explanation": (
         *("why-logs-mislead", "theorem", "when-not-to-use", "checks", "features", "efficient-values", "reliability"),
+        "scale",
         "architecture",
     ),
     "Reference": ("reference/commands", "python", "reference/names", "result-json", "summary-rubric"),

@@ -12,11 +12,13 @@ from scipy import sparse
 from deconfound.array_archive import arrays_to_bytes
 from deconfound.errors import UsageError
 from deconfound.features import FeatureSpec
+from deconfound.features import log_pass as log_pass_module
 from deconfound.features.batch_sums import add_batch
 from deconfound.features.log_pass import LONG_LOG_WIDTH, hash_column, long_log_width
 from deconfound.features.log_statistics import LogStatistics
 from deconfound.features.summed_study import plan_pass
 from deconfound.linalg.log_sums import LogBatch, LogSums, SumsLayout
+from deconfound.progress import StreamMeter
 from tests.support.streams import demo_study, streamed
 
 
@@ -53,6 +55,17 @@ def test_statistics_of_parts_add_up_through_bytes():
     assert_same(whole, merged, rtol=1e-12)
     assert whole.rows == sum(part.rows for part in parts)
     assert sum(sums is not None for sums in whole.folds) == 5
+
+
+def test_long_texts_are_summed_in_smaller_pieces(monkeypatch):
+    log_pass, parts = planned("text")
+    whole, reports = log_pass.summarize(parts), []
+    monkeypatch.setattr(log_pass_module, "BATCH_BYTES", parts[0].size // 4)
+    pieces = log_pass.summarize(parts, StreamMeter(lambda stage, done: reports.append((stage, done)), "summing", 467))
+    assert_same(whole, pieces, rtol=1e-12)
+    assert len(reports) > 3 * len(parts)
+    assert reports[-1][0].startswith("summing: 467 rows")
+    assert reports[-1][1] == 1.0
 
 
 def test_bytes_are_the_same_for_the_same_statistics():

@@ -68,9 +68,13 @@ class FeatureSpec:
         featurizer = scaled.with_proxy_of_rows(log, extracted)
         return featurizer, featurizer.to_blocks(extracted)
 
+    def layout_of(self, log: Log) -> BlockLayout:
+        """The blocks of features that a table like this log gets."""
+        return self._resolve(log)._layout(log)
+
     def count_distinct(self, log: Log) -> int:
         """Number of log rows that differ in their features."""
-        layout = self._resolve(log)._layout(log)
+        layout = self.layout_of(log)
         return len(distinct_rows(log.arrow, layout.reads_text, layout.columns).first_row)
 
     def fit_scales(self, log: Log, other_tables: Sequence[Table] = ()) -> tuple[Featurizer, ExtractedFeatures]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deconfound.data import Log, LogPart, LogStream
+from deconfound.data import LogPart, LogStream
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
 from deconfound.design.outcome_sums import Hashes, OutcomeSums, combine_hashes
@@ -22,12 +22,16 @@ from deconfound.features.text_arrays import read_whole_texts
 from deconfound.formatting import quote
 from deconfound.linalg.log_sums import LogBatch, SumsLayout
 from deconfound.progress import StreamMeter
+from deconfound.threads import one_blas_thread
 
 LONG_LOG_WIDTH = 2_048
 """Columns of hashed text on this path; a power of two."""
 
 BATCH_ROWS = 16_384
 """Rows summed at once: enough for tiles of sums to be worth their memory traffic, and some 100 MB of features."""
+
+BATCH_BYTES = 64_000_000
+"""The same for rows with long texts, whose features would need more memory."""
 
 _KEYS = (np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344))  # of the two halves of a fingerprint
 
@@ -68,9 +72,9 @@ class LogPass:
     def summarize(self, parts: Iterable[LogPart], meter: StreamMeter | None = None) -> LogStatistics:
         """The statistics of some parts, whose batches are added in their order."""
         statistics = self.zero()
-        for part in parts:
-            for batch in part.batches():
-                for table in _slices(batch):
+        with one_blas_thread():
+            for part in parts:
+                for table in _slices(part):
                     self._add(statistics, table, part.name)
                     if meter is not None:
                         meter.add(table.num_rows, table.nbytes, table.num_rows)
@@ -150,9 +154,12 @@ def _fingerprint(table: pa.Table) -> int:
     return (low + (high << 64)) & FINGERPRINT_MASK
 
 
-def _slices(log: Log) -> Iterator[pa.Table]:
-    for start in range(0, len(log), BATCH_ROWS):
-        yield log.arrow.slice(start, BATCH_ROWS)
+def _slices(part: LogPart) -> Iterator[pa.Table]:
+    """The rows of a part, at most ``BATCH_ROWS`` and about ``BATCH_BYTES`` at once."""
+    for log in part.batches():
+        rows = int(np.clip(BATCH_BYTES * len(log) / max(log.arrow.nbytes, 1), 1, BATCH_ROWS))
+        for start in range(0, len(log), rows):
+            yield log.arrow.slice(start, rows)
 
 
 def _read_labels(table: pa.Table, names: tuple[str, ...]) -> tuple[FloatArray, IntArray]:

@@ -11,6 +11,7 @@ from deconfound.data import LogStream, Study, stream_rows
 from deconfound.data.encode import encode
 from deconfound.design import IntArray, connected_groups, group_folds
 from deconfound.engines import EngineOptions
+from deconfound.errors import UsageError
 from deconfound.features.distinct_rows import ExtractedFeatures
 from deconfound.features.featurizer import FeatureSpec
 from deconfound.features.log_pass import BATCH_ROWS, LogPass, long_log_width
@@ -19,17 +20,25 @@ from deconfound.features.spread_pass import run_pass
 from deconfound.features.study_arrays import LongLogArrays, StudyArrays, experiment_groups
 from deconfound.features.summed_proxy import with_proxy_of_sums
 from deconfound.findings import Finding, Notice
+from deconfound.formatting import pluralize
 from deconfound.progress import Progress
 
 MAX_ROWS_IN_MEMORY = 6_000
 """Distinct log rows up to which fits work with the rows themselves, at full width; ``auto`` would sample more."""
 
 
+MAX_SUMS = 50_000_000
+"""Numbers in the sums over a log, of which there may be one set per fold and one for other rows: 400 MB each."""
+
+
 def streamed_if_long(study: Study, features: FeatureSpec) -> Study:
-    """The study in content order, with its log as a stream if it has too many distinct rows."""
+    """The study in content order, with its log as a stream if it has too many distinct rows.
+
+    With very many columns or models, the sums would be larger than the rows, and the log stays as it is.
+    """
     if study.log_stream is not None or len(study.log) <= MAX_ROWS_IN_MEMORY:
         return study
-    if features.count_distinct(study.log) <= MAX_ROWS_IN_MEMORY:
+    if _sums_size(study, features) > MAX_SUMS or features.count_distinct(study.log) <= MAX_ROWS_IN_MEMORY:
         return study
     contexts = study.replay.arrow["context_id"].unique().to_pylist()
     stream, sample = stream_rows(study.log, contexts, BATCH_ROWS)
@@ -37,6 +46,14 @@ def streamed_if_long(study: Study, features: FeatureSpec) -> Study:
     if unrated is not None:  # as many of them as of the rated rows, or models would seem to be rated less often
         unrated = unrated.filter(np.arange(len(unrated)) < len(unrated) * len(sample) / len(study.log))
     return replace(study, log=sample, log_stream=stream, unrated_log=unrated)
+
+
+def _sums_size(study: Study, features: FeatureSpec) -> int:
+    """Numbers in one set of sums."""
+    layout = replace(features, buckets=long_log_width(features.buckets)).layout_of(study.log)
+    columns = layout.buckets + sum(layout.block_widths) + 2 + len(study.label_names)
+    own = 1 + sum(layout.modifier_widths)
+    return columns**2 + (len(study.models) + len(study.uncompared_models)) * (columns + own) * own
 
 
 def long_study_arrays(
@@ -80,6 +97,12 @@ class PlannedPass:
 
 def plan_pass(study: Study, features: FeatureSpec, folds: int, seed: int) -> PlannedPass:
     """Everything that is known before the pass; ``folds`` and ``seed`` are those of the later cross-fit."""
+    if _sums_size(study, features) > MAX_SUMS:
+        raise UsageError(
+            f"{study.log.source} is too long for memory, and sums over it would be too large with "
+            f"{pluralize(len(study.models), 'model')} and {pluralize(len(study.feature_names), 'feature column')}. "
+            "Leave out columns or models, or take a part of the log."
+        )
     spec = replace(features, buckets=long_log_width(features.buckets))
     featurizer, extracted = spec.fit_scales(study.log, (study.experiment, study.replay))
     contexts, fold, count = _fold_of_contexts(study, folds, seed)
