@@ -33,6 +33,7 @@ RANKS = (
     {"crossfit"},
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},
+    {"study_summary"},
     {"evaluation", "planning"},
     {"policy_learning", "monitoring"},
     {"report"},

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from deconfound.crossfit import CrossFit, cross_fit
-from deconfound.data import Study, Table
+from deconfound.data import Study
 from deconfound.data.encode import encode
-from deconfound.data.fingerprint import table_fingerprint
 from deconfound.data.segment_codes import SegmentCodes
 from deconfound.decide.calibration import Calibration, CrossFittedPolicy, fit_calibration
 from deconfound.decide.cost import costs_by_model
@@ -24,18 +23,24 @@ from deconfound.diagnose.exclusion import exclusion_findings
 from deconfound.errors import UsageError, check_seed
 from deconfound.evaluation_options import EvaluationOptions
 from deconfound.evidence import require_feasible_size, require_information, require_rows
-from deconfound.features import Featurizer
 from deconfound.features.randomized_rows import RandomizedRows
-from deconfound.features.study_arrays import LongLogArrays, StudyArrays
+from deconfound.features.study_arrays import StudyArrays
 from deconfound.features.summed_study import long_study_arrays, streamed_if_long
-from deconfound.findings import LONG_LOG, Finding, Notice
+from deconfound.findings import Finding
 from deconfound.frames import Records
 from deconfound.loading import load_contexts, with_segments
 from deconfound.loading.sources import source_name
 from deconfound.long_experiment import features_for, long_experiment_findings
 from deconfound.progress import Progress, no_progress
-from deconfound.result import FittedFamily, Result, StudyCounts, TableCounts
+from deconfound.result import FittedFamily, Result, StudyCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
+from deconfound.study_summary import (
+    log_sampling_findings,
+    model_codes,
+    rows_per_model,
+    summed_log_finding,
+    with_all_rows,
+)
 from deconfound.surface_share import StudyTrainingData
 from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, Values, experiment_only, raw_log, raw_log_from_sums
@@ -90,7 +95,7 @@ def prepare(
     if not isinstance(study, Study):
         raise UsageError(f"study must be a Study from dc.load, not {type(study).__name__}.")
     cost = None if options.cost is None else costs_by_model(study, options.cost)
-    require_rows(_rows_per_model(study.experiment, study), study.experiment.source)
+    require_rows(rows_per_model(study.experiment, study), study.experiment.source)
     if options.extra_contexts:
         require_extra_contexts(study)
     target = None
@@ -168,7 +173,7 @@ class PreparedStudy:
         table = self.study.log.arrow
         columns = [name for name in ("cluster", "context_id") if name in table.column_names]
         cluster = np.column_stack([encode(table[name], None)[1] for name in columns])
-        model = _model_codes(self.study.log, self.study)
+        model = model_codes(self.study.log, self.study)
         return raw_log(self.study.models, model, table["outcome"].to_numpy(), cluster)
 
     @cached_property
@@ -246,8 +251,8 @@ class PreparedStudy:
 
     def _counts(self) -> StudyCounts:
         study, long_log = self.study, self.arrays.long_log
-        log, experiment, replay = (_counts(table, study) for table in (study.log, study.experiment, study.replay))
-        return StudyCounts(log if long_log is None else _long_log_counts(log, long_log), experiment, replay)
+        log, experiment, replay = (count_table(table, study) for table in (study.log, study.experiment, study.replay))
+        return StudyCounts(log if long_log is None else with_all_rows(log, long_log), experiment, replay)
 
     def _estimate(self, data: ScoredExperiment, fitted: CrossFit[Family], common_variance: float) -> EstimatedValues:
         extra_q = fitted.q_all_contexts[self.extra_contexts]
@@ -299,8 +304,8 @@ class PreparedStudy:
             replay=self.arrays.replay.rows(share),
             reward=fitted.final.reward,
             rows=self._training.at(share).experiment,
-            rated_log=_rated_rows(self.study.log, self.study),
-            rated_experiment=_rated_rows(self.study.experiment, self.study),
+            rated_log=RatedRows.from_table(self.study.log, self.study.models),
+            rated_experiment=RatedRows.from_table(self.study.experiment, self.study.models),
             context_weight=context_weight,
             noise_group=rows.cluster if has_clusters else None,
         )
@@ -338,10 +343,10 @@ class PreparedStudy:
     def _log_finding(self, family: Family) -> tuple[Finding, ...]:
         """How a long log was used."""
         if self.arrays.long_log is not None:
-            return (_summed_log_finding(self.study, self.arrays.featurizer),)
+            return (summed_log_finding(self.study, self.arrays.featurizer),)
         if family.max_log_rows is None or self._training.at(0.0).log.moments is not None:
             return ()  # every row is used, as ``auto`` does beside a long experiment
-        return _log_sampling_finding(len(self.arrays.log.weight), family)
+        return log_sampling_findings(len(self.arrays.log.weight), family)
 
 
 def _resolve_family(family: str | Family) -> Family:
@@ -356,55 +361,3 @@ def _study_arrays(study: Study, options: EvaluationOptions, seed: int, progress:
     if study.log_stream is None:
         return StudyArrays.from_study(study, options.features)
     return long_study_arrays(study, study.log_stream, options.features, FOLDS, seed, progress, options.engine)
-
-
-def _summed_log_finding(study: Study, featurizer: Featurizer) -> Finding:
-    columns = f", whose words are hashed into {featurizer.layout.buckets:,} columns" * (featurizer.layout.buckets > 0)
-    message = f"Values use all {study.log_rows:,} log rows{columns}."
-    if len(study.log) < study.log_rows:
-        message += f" Checks use a random sample of {len(study.log):,}."
-    return Finding(LONG_LOG, "pass", Notice(message))
-
-
-def _long_log_counts(sample: TableCounts, long_log: LongLogArrays) -> TableCounts:
-    statistics = long_log.statistics
-    return replace(
-        sample,
-        rows=statistics.rows,
-        contexts=statistics.outcomes.contexts,
-        rows_per_model=tuple(int(n) for n in statistics.outcomes.rows_per_model),
-        fingerprint=f"{statistics.fingerprint:032x}",
-    )
-
-
-def _log_sampling_finding(rows: int, family: Family) -> tuple[Finding, ...]:
-    limit = family.max_log_rows
-    if limit is None or rows <= limit:
-        return ()
-    sample = f"{family.name} uses a random sample of {limit:,} of the log's {rows:,} distinct rows."
-    return (Finding(LONG_LOG, "pass", Notice(f"{sample} All checks use every row.")),)
-
-
-def _model_codes(table: Table, study: Study) -> IntArray:
-    return encode(table.arrow["model"], (*study.models, *study.uncompared_models))[1]
-
-
-def _rated_rows(table: Table, study: Study) -> RatedRows:
-    """The outcomes of compared models in one table."""
-    model = encode(table.arrow["model"], study.models)[1]
-    rows = np.flatnonzero(model >= 0)
-    names = [name for name in ("context_id", "cluster") if name in table.arrow.column_names]
-    context, *cluster = (encode(table.arrow[name], None)[1][rows] for name in names)
-    outcome = table.arrow["outcome"].to_numpy()[rows]
-    return RatedRows(context, model[rows], outcome, cluster[0] if cluster else None)
-
-
-def _rows_per_model(table: Table, study: Study) -> tuple[int, ...]:
-    counts = np.bincount(_model_codes(table, study), minlength=len(study.models))
-    return tuple(int(n) for n in counts[: len(study.models)])
-
-
-def _counts(table: Table, study: Study) -> TableCounts:
-    contexts, rows = len(table.unique_values("context_id")), _rows_per_model(table, study)
-    fingerprint = table_fingerprint(table.arrow)
-    return TableCounts(table.source, len(table), contexts, rows, table.unused_columns, fingerprint)

@@ -13,6 +13,8 @@ from typing import Self
 
 import numpy as np
 
+from deconfound.data import Table
+from deconfound.data.encode import encode
 from deconfound.design import FloatArray, IntArray
 
 MIN_CONTEXTS = 10  # with several rows, of one model or of two; fewer say nothing
@@ -26,6 +28,16 @@ class RatedRows:
     model: IntArray  # (n,)
     outcome: FloatArray  # (n,)
     noise_group: IntArray | None = None  # (n,) such as a user; rows of one group share noise
+
+    @classmethod
+    def from_table(cls, table: Table, models: tuple[str, ...]) -> Self:
+        """The outcomes of compared models in one table."""
+        model = encode(table.arrow["model"], models)[1]
+        rows = np.flatnonzero(model >= 0)
+        names = [name for name in ("context_id", "cluster") if name in table.arrow.column_names]
+        context, *cluster = (encode(table.arrow[name], None)[1][rows] for name in names)
+        outcome = table.arrow["outcome"].to_numpy()[rows]
+        return cls(context, model[rows], outcome, cluster[0] if cluster else None)
 
     @property
     def deviation(self) -> FloatArray:
