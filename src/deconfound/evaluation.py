@@ -35,6 +35,7 @@ from deconfound.progress import Progress, no_progress
 from deconfound.result import FittedFamily, Result, StudyCounts
 from deconfound.reward import FAMILIES, Family, family_by_name
 from deconfound.study_summary import (
+    count_table,
     log_sampling_findings,
     model_codes,
     rows_per_model,
