@@ -64,7 +64,7 @@ def test_successes_lost_for_one_model_only_fail_the_check_and_the_command(tmp_pa
     assert main(evaluate_command(tmp_path, "--family", "exp-only", "--refits", "2")) == 3
     text = capsys.readouterr().out
     assert text.startswith("Assumption check failed: A1 (randomization).")
-    assert "Bounds hold with 95 % confidence whatever the missing outcomes are:" in text
+    assert "Bounds hold with 95 % confidence whatever the missing outcomes are." in text
     assert "have no outcome, and models differ" in text
 
 
@@ -167,7 +167,7 @@ def test_the_summary_says_what_bounds_are_about():
     cost = dict.fromkeys(study_models(demo), 0.01)
     options = dc.EvaluationOptions(refits=2, cost=cost, target=demo.experiment.select(["context"]))
     text = " ".join(dc.evaluate(study, "exp-only", options=options).summary().split())
-    assert "whatever the missing outcomes are, for the contexts of the experiment, before cost:" in text
+    assert "whatever the missing outcomes are, for the contexts of the experiment, before cost." in text
 
 
 def test_users_who_never_rate_and_have_a_style_of_their_own_cause_no_alarm():

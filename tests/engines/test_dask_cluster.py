@@ -27,6 +27,8 @@ from tests.support.two_nodes import Node, two_nodes
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
+pytestmark = pytest.mark.slow  # schedulers and workers start in time on an idle machine only
+
 DASK = (sys.executable, "-m", "dask")
 PAUSE = "0.3"  # seconds per payload, so that a worker can be killed in mid-run
 
@@ -76,7 +78,6 @@ def cluster_on(nodes: Sequence[Node], folder: Path) -> Iterator[tuple[str, list[
         yield address, workers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("work", ["sum_files", "evaluate_log"])
 def test_one_process_two_processes_and_two_nodes_give_the_same_numbers(tmp_path, work):
     """The target is 1e-10; they are the same to the last bit."""
@@ -129,7 +130,7 @@ def test_a_program_that_accepts_connections_and_says_nothing_is_refused(monkeypa
 
 
 def test_a_scheduler_without_workers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("deconfound.engines.dask_engine.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("deconfound.engines.dask_engine.FIRST_WORKER_SECONDS", 1)
     with running_scheduler(tmp_path) as (address, _), pytest.raises(UsageError, match=f"has no workers.*{address}"):
         open_engine(EngineOptions("dask", address)).__enter__()
 

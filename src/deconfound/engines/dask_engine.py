@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from distributed import Future as RemoteFuture
 
 CONNECT_SECONDS = 10
+FIRST_WORKER_SECONDS = 10  # that a scheduler without workers is waited for
 CHECK_SECONDS = 5.0  # how often a wait looks whether the cluster is still there
 MAX_SECONDS_WITHOUT_WORKERS = 60.0  # a cluster that restarts its workers is given this long
 IN_FLIGHT_PER_THREAD = 2
@@ -160,7 +161,7 @@ def _no_answer(scheduler: str, why: str) -> UsageError:
 def _require_workers_with_package(client: Client, scheduler: str) -> None:
     """A worker that cannot import a function would die of it, and the next worker after it."""
     try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
     except TimeoutError:
         raise UsageError(
             f"The Dask scheduler {scheduler} has no workers. Start some with: dask worker {scheduler}"
