@@ -91,6 +91,22 @@ def test_a_corrupt_gzip_in_a_folder_is_named(tmp_path):
     assert "b.csv.gz: the gzip data is cut off" in refused(arguments, rows=100)
 
 
+def test_a_cut_off_csv_file_has_its_columns(tmp_path):
+    arguments = save(tmp_path, long_rows(), "csv", files=3)
+    path = tmp_path / "log" / "part-2.csv"
+    path.write_bytes(path.read_bytes() + b'x,"never closed')
+    text = refused(arguments)
+    assert "part-2.csv row" in text
+    assert "there is no column" not in text
+
+
+def test_counts_of_the_first_rows_are_said_to_be_that(tmp_path):
+    rows = [row | {"outcome": 5 if at >= 40 else row["outcome"]} for at, row in enumerate(long_rows())]
+    text = refused(save(tmp_path, rows, "csv", files=3), head_rows=20)
+    assert "is outside 0 to 1" in text
+    assert "reading a long log stopped after the first rows of its files" in text
+
+
 def test_invalid_utf_8_in_the_last_block_is_named_with_its_line(tmp_path):
     arguments = save(tmp_path, long_rows(), "csv")
     path = tmp_path / "log" / "part-0.csv"

@@ -68,14 +68,16 @@ class LogScan:
     def read(self, files: Sequence[LogFile], meter: StreamMeter) -> None:
         """Read all files; reading ends early where there are too many problems."""
         keys: dict[str, set[str]] = {}
+        read_to_end = []
         for file in files:
             try:
                 self._read_file(file, keys.setdefault(file.name, set()), meter)
+                read_to_end.append(file)
             except DataError as error:
                 self.problems += error.problems
             if len(self.problems) >= MAX_PRINTED_PROBLEMS:
                 return
-        self.problems += self._missing_keys(files, keys)
+        self.problems += self._missing_keys(read_to_end, keys)
 
     def _read_file(self, file: LogFile, keys: set[str], meter: StreamMeter) -> None:
         """Read a file, and cut it into parts that can be read again."""

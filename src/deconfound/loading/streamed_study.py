@@ -80,12 +80,21 @@ def stream_log(
     head = _chosen_head(opened, rules, sizes)
     read = read_with_rules({**sources, LOG: head}, rules, problems)
     if problems or len(read.tables) < len(sources):
-        raise DataError(merge_problems(problems))
+        raise DataError([*merge_problems(problems), *_first_rows_note(problems, opened, names[LOG])])
     scan, left_out = _scan(opened, head, read, sizes, _shared_rows(sources, read), progress)
     problems += [*scan.problems, *_absent(scan, read)]
     if problems:
         raise DataError(merge_problems(problems))
     return _streamed(scan, read, sizes, left_out)
+
+
+def _first_rows_note(problems: list[Problem], opened: LogFiles, name: str) -> list[Problem]:
+    """Where the first rows are wrong, no others were read, and counts in messages are of these rows."""
+    places = (name, *(file.name for file in opened.files))
+    if not any(problem.where.startswith(places) for problem in problems):
+        return []
+    what = "reading a long log stopped after the first rows of its files; numbers of rows above are among these"
+    return [Problem(name, what, "Correct what is named, and run it again.")]
 
 
 def _chosen_head(opened: LogFiles, rules: ReadingRules, sizes: LongLog) -> RawTable:
