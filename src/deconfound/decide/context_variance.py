@@ -107,9 +107,12 @@ def _posterior(
     Its density is N(v; estimate, se^2) / (1 + v / (prior_share * residual_variance))^2. The prior has a heavy tail: it
     hardly reduces a large variance that the residuals show. With an infinite share it is flat.
     """
+    if residual_variance == 0:  # outcomes without any variation
+        return 0.0, 0.0
     share = (np.arange(GRID_POINTS) + 0.5) / GRID_POINTS
     share = share**2  # denser near zero
-    z = (share * residual_variance - estimate) / max(standard_error, np.finfo(np.float64).tiny)
+    # A smaller standard error than one step of the grid would leave a single point of it, or none.
+    z = (share * residual_variance - estimate) / max(standard_error, residual_variance / GRID_POINTS**2)
     log_density = -0.5 * z**2 - 2 * np.log1p(share / prior_share) + 0.5 * np.log(share)  # the last from the spacing
     density = np.exp(log_density - log_density.max())
     density /= density.sum()

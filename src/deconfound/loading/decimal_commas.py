@@ -23,17 +23,25 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be either
 def read_decimal_commas(column: Column) -> tuple[Column, list[Finding]]:
     """The column with decimal points, and findings; each file of a table may write its numbers in its own way."""
     numbers = column.row_numbers
+    if not _is_text(column):
+        return column, []
     if numbers.file is None:
         read, finding = _read_commas(column)
         return read, [] if finding is None else [finding]
-    parts = [_of_file(column, at) for at in range(len(numbers.files))]
+    files = np.unique(numbers.file).tolist()  # a batch of a long log has rows of one or two of them
+    parts = [_of_file(column, at) for at in files]
     read_parts = [_read_commas(part) for part in parts]
     findings = [finding for _, finding in read_parts if finding is not None]
     if not findings:
         return column, []
-    order = np.argsort(np.concatenate([np.flatnonzero(numbers.file == at) for at in range(len(parts))]))
+    order = np.argsort(np.concatenate([np.flatnonzero(numbers.file == at) for at in files]))
     texts = pa.chunked_array([chunk for part, _ in read_parts for chunk in part.values.cast(pa.large_string()).chunks])
     return replace(column, values=texts.take(pa.array(order))), findings
+
+
+def _is_text(column: Column) -> bool:
+    kind = column.values.type
+    return is_string_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _of_file(column: Column, at: int) -> Column:
@@ -48,9 +56,6 @@ def _read_commas(column: Column) -> tuple[Column, Finding | None]:
 
     Every cell must be a number with a comma, a whole number or missing, and at least one comma must be a decimal one.
     """
-    kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
-    if not is_string_type(kind):
-        return column, None
     texts, code = encode_by_appearance(column.values.cast(pa.string()))
     distinct = [text.strip() for text in texts.to_pylist()]
     numbers = [text for text in distinct if text.lower() not in MISSING_WORDS]
@@ -67,8 +72,7 @@ def _read_commas(column: Column) -> tuple[Column, Finding | None]:
 
 def read_percentages(column: Column) -> tuple[Column, list[Finding]]:
     """The column with shares instead of percentages, and findings; unchanged unless every number has the sign."""
-    kind = column.values.type.value_type if pa.types.is_dictionary(column.values.type) else column.values.type
-    if not is_string_type(kind):
+    if not _is_text(column):
         return column, []
     texts, code = encode_by_appearance(column.values.cast(pa.string()))
     distinct = [text.strip() for text in texts.to_pylist()]
