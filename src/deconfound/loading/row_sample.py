@@ -1,9 +1,10 @@
-"""A uniform sample of rows that depends on their content alone, in memory that does not grow with the log.
+"""A sample of rows that depends on their content alone, in memory that does not grow with the log.
 
 Rows are ranked by a hash of everything in them. Rows with equal content count as occurrences 1, 2, 3, … of it. The
 sample takes the smallest hashes of contents with all their occurrences, which are counted exactly because the bound of
 the hashes only falls. Where these are too many rows for the sample, occurrences are ranked by a hash of their own.
-So neither the order of rows and files nor the number of workers matters; every row has the same chance.
+So neither the order of rows and files nor the number of workers matters. Every row has the same chance if no content
+recurs; a content that recurs often is in the sample with many rows or with none.
 """
 
 from __future__ import annotations
