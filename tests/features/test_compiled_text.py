@@ -131,6 +131,9 @@ def test_damaged_text_is_refused_before_it_is_read():
         read_texts(column)
 
 
+@pytest.mark.skipif(
+    np.__version__ < "2", reason="the last bit of a logarithm depends on the place in memory with NumPy 1 and AVX-512"
+)
 def test_features_are_the_same_with_any_number_of_threads(monkeypatch):
     source = random.Random(1)  # noqa: S311
     texts = [random_text(source) for _ in range(300)]

@@ -68,6 +68,9 @@ def test_long_texts_are_summed_in_smaller_pieces(monkeypatch):
     assert reports[-1][1] == 1.0
 
 
+@pytest.mark.skipif(
+    np.__version__ < "2", reason="the last bit of a logarithm depends on the place in memory with NumPy 1 and AVX-512"
+)
 def test_bytes_are_the_same_for_the_same_statistics():
     log_pass, parts = planned("text")
     assert log_pass.summarize(parts).to_bytes() == log_pass.summarize(parts).to_bytes()
