@@ -9,7 +9,7 @@ from deconfound.linalg.factorization import (
     factor_moments,
 )
 from deconfound.linalg.pooled_ridge import PooledRidge, PooledSolution, PooledSystem
-from deconfound.linalg.ridge import Linear, ridge
+from deconfound.linalg.ridge import Linear, ridge, ridge_of_moments
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -23,4 +23,5 @@ __all__ = [
     "factor",
     "factor_moments",
     "ridge",
+    "ridge_of_moments",
 ]

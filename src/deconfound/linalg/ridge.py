@@ -10,6 +10,7 @@ from scipy import linalg
 from deconfound.design import FeatureMatrix, FloatArray
 from deconfound.linalg.factorization import DEFAULT_LIMITS, DualBasis, FactorizationLimits, factor
 from deconfound.linalg.kernels import kernel_matrix
+from deconfound.linalg.moments import Moments
 from deconfound.threads import one_blas_thread
 
 
@@ -23,6 +24,14 @@ class Linear:
     def __call__(self, features: FeatureMatrix | FloatArray) -> FloatArray:
         """Value of the function at each row."""
         return np.asarray(features @ self.coef + self.intercept)
+
+
+def ridge_of_moments(moments: Moments, penalty: float) -> Linear:
+    """Minimize sum of squares + penalty * w'w for the first target: one factorization of the size of the columns."""
+    system = moments.covariance.copy()
+    system[np.diag_indices_from(system)] += penalty / moments.weight
+    coef = linalg.solve(system, moments.cross_covariance[:, 0], assume_a="pos", check_finite=False)
+    return Linear(coef, float(moments.target_mean[0] - moments.mean @ coef))
 
 
 def ridge(

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg
 
 from deconfound.design import DenseMatrix, FeatureMatrix, FloatArray, IntArray, Rows, usable_sd
-from deconfound.linalg import FactoredSource, FactorizationLimits, Linear, factor_moments
+from deconfound.linalg import FactoredSource, FactorizationLimits, Linear, factor_moments, ridge_of_moments
 from deconfound.linalg.arrowhead import Arrowhead
 from deconfound.linalg.log_sums import LogSums, ModelSums
 from deconfound.linalg.moments import Moments
@@ -62,12 +61,8 @@ class SummedLog:
         return len(self.maps.phi_at)
 
     def fit_ridge(self, penalty: float, limits: FactorizationLimits) -> Linear:  # noqa: ARG002
-        """One factorization of the size of the columns."""
-        moments = self.phi_moments
-        system = moments.covariance.copy()
-        system[np.diag_indices_from(system)] += penalty / moments.weight
-        coef = linalg.solve(system, moments.cross_covariance[:, 0], assume_a="pos", check_finite=False)
-        return Linear(coef, float(moments.target_mean[0] - moments.mean @ coef))
+        """From the moments."""
+        return ridge_of_moments(self.phi_moments, penalty)
 
     def factor_outcome(
         self, experiment: FeatureMatrix, min_penalty: float, limits: FactorizationLimits
