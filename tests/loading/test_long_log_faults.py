@@ -92,12 +92,29 @@ def test_a_corrupt_gzip_in_a_folder_is_named(tmp_path):
 
 
 def test_a_cut_off_csv_file_has_its_columns(tmp_path):
-    arguments = save(tmp_path, long_rows(), "csv", files=3)
+    """Its first rows are right, and the block with the rest cannot be read at all."""
+    arguments = save(tmp_path, long_rows(12_000), "csv", files=3)
     path = tmp_path / "log" / "part-2.csv"
     path.write_bytes(path.read_bytes() + b'x,"never closed')
-    text = refused(arguments)
-    assert "part-2.csv row" in text
-    assert "there is no column" not in text
+    with pytest.raises(DataError) as caught:
+        load(**arguments, long_log=replace(in_batches(5_000, head_rows=10), batch_bytes=1 << 24))
+    assert "part-2.csv row" in str(caught.value)
+    assert "there is no column" not in str(caught.value)
+
+
+def test_decimal_commas_of_one_file_stay_in_its_rows(tmp_path):
+    folder = save(tmp_path, long_rows(4), "csv", files=2)
+    for at, outcomes in enumerate((("0.1", "0.2"), ('"0,3"', '"0,4"'))):
+        path = tmp_path / "log" / f"part-{at}.csv"
+        head, *lines = path.read_text().splitlines()
+        place = head.split(",").index("outcome")
+        cells = [line.split(",") for line in lines]
+        for row, outcome in zip(cells, outcomes, strict=True):
+            row[place] = outcome
+        path.write_text("\n".join([head, *(",".join(row) for row in cells)]) + "\n")
+    assert sorted(load(**folder).log.arrow["outcome"].to_pylist()) == [0.1, 0.2, 0.3, 0.4]
+    by_user = load(**folder).log.arrow.select(["cluster", "outcome"]).to_pylist()
+    assert {row["cluster"]: row["outcome"] for row in by_user} == {"u0": 0.1, "u1": 0.2, "u2": 0.3, "u3": 0.4}
 
 
 def test_counts_of_the_first_rows_are_said_to_be_that(tmp_path):
