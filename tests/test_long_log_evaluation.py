@@ -103,6 +103,7 @@ def test_a_long_log_in_memory_takes_this_path_and_says_so(monkeypatch):
     (finding,) = (each for each in result.findings if each.check == "long log")
     rows = len(demo_study("text").log)
     assert finding.details.message == f"Values use all {rows} log rows, whose words are hashed into 256 columns."
+    assert finding.details.message in result.summary()
     expected = both_ways("text")[1].evaluate(Auto(SOME_VARIANCES))
     np.testing.assert_allclose(result.values.estimate, expected.values.estimate, atol=1e-12)
     assert result.counts.log == expected.counts.log

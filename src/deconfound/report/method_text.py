@@ -31,10 +31,14 @@ def method_lines(result: Result) -> list[str]:
     scale, attribution = Scale.of(result), []
     if result.attribution is not None:
         attribution = attribution_paragraph(result.attribution, scale).split("\n")
-    sampled = [finding.message for finding in result.findings if finding.check == LONG_LOG]
-    tables = [*_table_lines(result), *sampled, *unused_context_lines(result)]
+    tables = [*_table_lines(result), *long_log_lines(result), *unused_context_lines(result)]
     values = [_values_line(result), *efficient_detail_lines(result.efficient, scale), ONE_LOOK]
     return [*tables, _reward_line(result), *values, *attribution, _settings_line(result, scale)]
+
+
+def long_log_lines(result: Result) -> list[str]:
+    """How a long log was used; nothing for a short one."""
+    return [finding.message for finding in result.findings if finding.check == LONG_LOG]
 
 
 def _table_lines(result: Result) -> list[str]:

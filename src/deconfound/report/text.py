@@ -21,7 +21,7 @@ from deconfound.report.answer import WARNINGS, Answer
 from deconfound.report.check_text import failure_sentence, false_alarm_note
 from deconfound.report.decision_text import SMALL_DIFFERENCES, routing_text
 from deconfound.report.efficient_text import shared_output_lines
-from deconfound.report.method_text import method_lines
+from deconfound.report.method_text import long_log_lines, method_lines
 from deconfound.report.missing_text import MISSING_OUTCOMES, missing_outcome_lines, missing_outcome_rows
 from deconfound.report.recommendation_counts import recommendation_counts
 from deconfound.report.scale import NO_NUMBER, Scale
@@ -58,7 +58,8 @@ def summary(result: Result, *, verbose: bool = False) -> str:
     parts = ["\n".join(answer.lines), text_table(value_rows(result), left=(1,))]
     parts += ["\n".join([section.heading, *(f"  {line}" for line in _all_lines(section))]) for section in rest]
     if not verbose:
-        parts.append("How this was computed: --verbose, or result.summary(verbose=True).")
+        how = "How this was computed: --verbose, or result.summary(verbose=True)."
+        parts.append("\n".join([*long_log_lines(result), how]))
     return wrap("\n\n".join(parts)) + "\n"
 
 
