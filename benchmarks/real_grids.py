@@ -5,6 +5,7 @@
     python -m benchmarks.real_grids --studies studies --out before.json       # with any version of the package
     python -m benchmarks.real_grids --seeds "" --out after.json --compare before.json
     python -m benchmarks.real_grids --extra-contexts --out extra.json         # values over all replayed contexts
+    python -m benchmarks.real_grids --summed 2048 --rows 20 --out summed.json  # fits to sums over the log
 
 The truth of the values is their mean over all contexts of a grid, of which the experiment has a random part. So
 ``--extra-contexts`` is valid here; without it, values are about the experiment's contexts only, and so less precise.
@@ -224,6 +225,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--grids", type=grid_list, default=list(PLANS), help=f"of {','.join(PLANS)}; default all")
     parser.add_argument("--seeds", type=seed_range, default=range(3000, 3030), help="A-B; empty for no new studies")
     parser.add_argument("--extra-contexts", action="store_true", help="values over all replayed contexts")
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS_PER_MODEL), help="experiment rows per model")
+    parser.add_argument("--summed", type=int, help="fit to sums over the log, with this many columns of hashed text")
     parser.add_argument("--export", type=Path, help="draw the studies into this folder and stop")
     parser.add_argument("--studies", type=Path, help="read the studies from a folder of --export")
     parser.add_argument("--out", type=Path, help="file of measures; continued if it exists")
@@ -252,13 +255,21 @@ def run(given: argparse.Namespace, results: Results) -> None:
     source = study_source(given.data, given.studies)
     for seed in given.seeds:
         for grid in given.grids:
-            for rows in ROWS_PER_MODEL:
+            for rows in given.rows:
                 by_seed = results.studies.setdefault(f"{grid}, {rows} rows", {})
                 if seed not in by_seed:
                     by_seed[seed] = evaluate(source(grid, seed), rows, given.extra_contexts)
                     if given.out is not None:
                         results.write(given.out)
         print(f"seed {seed} is finished", file=sys.stderr, flush=True)
+
+
+def sum_all_logs(width: int) -> None:
+    """Treat every log as a long one, with ``width`` columns of hashed text."""
+    from deconfound.features import log_pass, summed_study
+
+    summed_study.MAX_ROWS_IN_MEMORY = 0
+    log_pass.LONG_LOG_WIDTH = width
 
 
 def stored_results(given: argparse.Namespace) -> Results:
@@ -297,6 +308,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for seed in given.seeds:
                 write_study(source(grid, seed), study_folder(given.export, grid, seed))
         return 0
+    if given.summed is not None:
+        sum_all_logs(given.summed)
     results = stored_results(given)
     run(given, results)
     if results.studies:
