@@ -13,6 +13,7 @@ import pytest
 
 from deconfound.errors import DataError
 from deconfound.loading import load
+from deconfound.loading.log_files import MIN_HEAD_BYTES
 from tests.loading.test_long_log import assert_same, in_batches, messages
 from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, tables
 
@@ -92,13 +93,16 @@ def test_a_corrupt_gzip_in_a_folder_is_named(tmp_path):
 
 
 def test_a_cut_off_csv_file_has_its_columns(tmp_path):
-    """Its first rows are right, and the block with the rest cannot be read at all."""
+    """Its first rows are read in a smaller block, and are right; the block of the whole file cannot be read."""
     arguments = save(tmp_path, long_rows(12_000), "csv", files=3)
     path = tmp_path / "log" / "part-2.csv"
     path.write_bytes(path.read_bytes() + b'x,"never closed')
+    size = path.stat().st_size
+    assert size > MIN_HEAD_BYTES
     with pytest.raises(DataError) as caught:
-        load(**arguments, long_log=replace(in_batches(5_000, head_rows=10), batch_bytes=1 << 24))
+        load(**arguments, long_log=replace(in_batches(5_000, head_rows=10), batch_bytes=size))
     assert "part-2.csv row" in str(caught.value)
+    assert "first rows of its files" not in str(caught.value)
     assert "there is no column" not in str(caught.value)
 
 
