@@ -1,10 +1,14 @@
-"""A sample of rows that depends on their content alone, in memory that does not grow with the log.
+"""A uniform sample of rows, in memory that does not grow with the log.
 
-Rows are ranked by a hash of everything in them. Rows with equal content count as occurrences 1, 2, 3, … of it. The
-sample takes the smallest hashes of contents with all their occurrences, which are counted exactly because the bound of
-the hashes only falls. Where these are too many rows for the sample, occurrences are ranked by a hash of their own.
-So neither the order of rows and files nor the number of workers matters. Every row has the same chance if no content
-recurs; a content that recurs often is in the sample with many rows or with none.
+Every row has a rank, and the sample is the rows with the smallest ranks. The rank of the first row with some content is
+a hash of everything in it. The rank of its second, third, … occurrence is a hash of the content and of that number.
+So the sample is a simple random sample, and neither the order of rows and files nor the number of batches matters.
+
+Numbers of occurrences are exact up to ``MAX_CONTENTS`` different contents. Beyond, a content that was forgotten in the
+meantime begins again with its first rank. Every rank is still uniform, so that every row has the same chance; but rows
+with equal content that are so far apart are in the sample together or not at all, and where one is forgotten depends on
+the order of the rows. A log in which no content recurs is not affected. An exact sample of both kinds would have to
+count all contents: whether a late row of a content is in it depends on all rows with this content.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from numpy.typing import NDArray
 
 from deconfound.data import Log, RowNumbers
 from deconfound.data.row_order import Hashes, content_hashes, mixed_hashes, take_rows
+from deconfound.loading.occurrences import MAX_CONTENTS, Occurrences
 
 ROW, FILE = "row of the file", "file"
 
@@ -24,13 +29,13 @@ ROW, FILE = "row of the file", "file"
 class RowSample:
     """Rows of a log, at most ``size``; those of further batches are added one batch after the other."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, contents: int = MAX_CONTENTS) -> None:
         self._size = size
+        self._occurrences = Occurrences(contents)
         self._bound = np.uint64(np.iinfo(np.uint64).max)
-        self._hashes: Hashes = np.zeros(0, dtype=np.uint64)
-        self._counts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._ranks: list[Hashes] = []
         self._tables: list[pa.Table] = []
-        self._at: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # of each content, its row in these tables
+        self._stored = 0
         self._log: Log | None = None
 
     def add(self, log: Log) -> None:
@@ -39,45 +44,38 @@ class RowSample:
             return
         if self._log is None:  # without rows: these would stay in memory
             self._log = replace(log, arrow=log.arrow.schema.empty_table(), findings=())
+        ranks = self._rank(log)
+        at = np.flatnonzero(ranks <= self._bound)
+        if not len(at):
+            return
+        self._ranks.append(ranks[at])
+        self._tables.append(_with_places(log, at))
+        self._stored += len(at)
+        if self._stored > 2 * self._size:
+            self._take_smallest()
+
+    def _rank(self, log: Log) -> Hashes:
         names = sorted(name for name in log.arrow.column_names if name != "context")  # an id stands for the text
         hashes = content_hashes([log.arrow[name] for name in names])
-        at = np.flatnonzero(hashes <= self._bound)
-        distinct, first, counts = np.unique(hashes[at], return_index=True, return_counts=True)
-        known = np.isin(distinct, self._hashes)
-        self._counts[np.searchsorted(self._hashes, distinct[known])] += counts[known]
-        self._insert(distinct[~known], counts[~known], _with_places(log, at[first[~known]]))
+        number = self._occurrences.count(hashes)
+        return np.where(number > 0, mixed_hashes(hashes + number.astype(np.uint64)), hashes)
 
-    def _insert(self, hashes: Hashes, counts: NDArray[np.int64], rows: pa.Table) -> None:
-        if not len(hashes):
-            return
-        both = np.concatenate([self._hashes, hashes])
-        order = np.argsort(both)[: self._size]
-        if len(both) > self._size:
-            self._bound = both[order[-1]]
-        stored = sum(len(table) for table in self._tables)
-        self._hashes, self._counts = both[order], np.concatenate([self._counts, counts])[order]
-        self._at = np.concatenate([self._at, stored + np.arange(len(hashes))])[order]
-        self._tables.append(rows)
-        if stored + len(hashes) > 2 * self._size:
-            self._tables = [self._stored()]
-            self._at = np.arange(len(self._hashes))
-
-    def _stored(self) -> pa.Table:
-        """One row of each content, in the order of their hashes."""
-        return take_rows(pa.concat_tables(self._tables), self._at)
+    def _take_smallest(self) -> pa.Table:
+        """Only the rows with the smallest ranks remain."""
+        ranks, rows = np.concatenate(self._ranks), pa.concat_tables(self._tables)
+        if len(ranks) > self._size:
+            at = np.sort(np.argpartition(ranks, self._size - 1)[: self._size])
+            ranks, rows = ranks[at], take_rows(rows, at)
+            self._bound = ranks.max()
+        self._ranks, self._tables, self._stored = [ranks], [rows], len(ranks)
+        return rows
 
     def rows(self) -> Log | None:
         """The sample, in the order of the files; None if there was no row."""
         if self._log is None:
             return None
-        content = np.repeat(np.arange(len(self._hashes)), self._counts)
-        if len(content) > self._size:
-            occurrence = np.arange(len(content)) - np.repeat(np.cumsum(self._counts) - self._counts, self._counts)
-            rank = mixed_hashes(self._hashes[content] + occurrence.astype(np.uint64) + np.uint64(1))
-            content = content[np.argpartition(rank, self._size - 1)[: self._size]]
-        rows = take_rows(self._stored(), content)
-        order = np.lexsort((content, rows[ROW].to_numpy(), rows[FILE].to_numpy()))
-        rows = take_rows(rows, order)
+        rows = self._take_smallest()
+        rows = take_rows(rows, np.lexsort((rows[ROW].to_numpy(), rows[FILE].to_numpy())))
         numbers = self._log.row_numbers
         file = None if numbers.file is None else rows[FILE].to_numpy()
         places = RowNumbers(numbers.unit, rows[ROW].to_numpy(), numbers.files, file)
