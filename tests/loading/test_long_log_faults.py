@@ -13,7 +13,7 @@ import pytest
 
 from deconfound.errors import DataError
 from deconfound.loading import load
-from deconfound.loading.log_files import MIN_HEAD_BYTES
+from deconfound.loading.log_files import MIN_HEAD_BYTES, open_log
 from tests.loading.test_long_log import assert_same, in_batches, messages
 from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, tables
 
@@ -374,3 +374,27 @@ def test_texts_that_are_stored_once_and_used_often_make_small_batches(tmp_path):
     sizes = [len(log) for part in study.log_stream.parts for log in part.batches()]
     assert sum(sizes) == 400
     assert max(sizes) <= 20
+
+
+def test_batches_are_small_where_only_later_texts_are_long(tmp_path):
+    rows = [
+        row | {"output": f"an answer {'and more ' * (200 if at > 2_000 else 1)}"}
+        for at, row in enumerate(long_rows(2_400))
+    ]
+    arguments = save(tmp_path, rows, "parquet")
+    sizes = replace(in_batches(1 << 16, head_rows=10), batch_bytes=100_000)
+    batches = [log.arrow for part in load(**arguments, long_log=sizes).log_stream.parts for log in part.batches()]
+    assert sum(len(batch) for batch in batches) == 2_400
+    assert max(batch["output"].nbytes for batch in batches) < 120_000
+    assert max(len(batch) for batch in batches) > 800
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_few_first_rows_are_read_where_they_are_long(tmp_path, ending):
+    rows = [row | {"output": f"{at} {'long ' * 200}"} for at, row in enumerate(long_rows(400))]
+    folder = save(tmp_path, rows, ending)["log"]
+    sizes = replace(in_batches(1_000, head_rows=300), batch_bytes=30_000)
+    for head_bytes, fewest, most in ((1, 20, 20), (100_000, 80, 100), (1 << 20, 300, 300)):
+        head = open_log(folder, "log", {}, replace(sizes, head_bytes=head_bytes)).head
+        assert fewest <= head.arrow.num_rows <= most
+        assert head.row_numbers.numbers.tolist() == list(range(1, head.arrow.num_rows + 1))

@@ -9,6 +9,8 @@ from deconfound.data import Log, RowNumbers
 from deconfound.loading.occurrences import MAX_CONTENTS, Occurrences
 from deconfound.loading.row_sample import RowSample
 
+MAX_BYTES = 1 << 28
+
 
 def log_of(names: list[str]) -> Log:
     size = len(names)
@@ -16,11 +18,13 @@ def log_of(names: list[str]) -> Log:
     return Log(pa.table(columns), "log", (), (), RowNumbers(numbers=np.arange(1, size + 1)))
 
 
-def sample(names: list[str], size: int, batch: int, seed: int = 0, contents: int = MAX_CONTENTS) -> list[str]:
+def sample(
+    names: list[str], size: int, batch: int, seed: int = 0, contents: int = MAX_CONTENTS, max_bytes: int = MAX_BYTES
+) -> list[str]:
     """The sampled ids, after the rows were shuffled and added in batches."""
     log = log_of(names)
     order = np.random.default_rng(seed).permutation(len(names))
-    taken = RowSample(size, contents)
+    taken = RowSample(size, max_bytes, contents)
     for start in range(0, len(names), batch):
         at = order[start : start + batch]
         shuffled = Log(log.arrow.take(pa.array(at)), "log", (), (), log.row_numbers.take(at))
@@ -39,7 +43,7 @@ def test_order_and_batches_do_not_matter():
 def test_a_short_log_is_taken_as_a_whole():
     names = [f"c{number % 30}" for number in range(90)]
     assert sample(names, 100, batch=7) == sorted(names)
-    assert len(RowSample(5).rows() or []) == 0
+    assert len(RowSample(5, MAX_BYTES).rows() or []) == 0
 
 
 def test_few_contents_that_repeat_are_sampled_by_occurrence():
@@ -116,8 +120,19 @@ def test_what_recurs_most_is_counted_where_contents_are_too_many():
     assert len(occurrences) <= 150
 
 
+def test_long_rows_make_the_sample_smaller_in_any_order():
+    """Rows of 100 to 1,100 letters in two columns each, of which 20 KB are about 17."""
+    names = [f"{number} {'x' * (number % 11 * 100 + 100)}" for number in range(1_000)]
+    every = sample(names, 1_000, batch=1_000)
+    first = sample(names, 100, batch=1_000, max_bytes=20_000)
+    assert 10 < len(first) < 30
+    assert set(first) < set(sample(names, 100, batch=1_000)) < set(every)
+    for seed, batch in ((1, 1), (2, 7), (3, 333)):
+        assert sample(names, 100, batch, seed, max_bytes=20_000) == first
+
+
 def test_row_numbers_are_those_of_the_file():
-    taken = RowSample(10)
+    taken = RowSample(10, MAX_BYTES)
     taken.add(log_of([f"c{number}" for number in range(100)]))
     rows = taken.rows()
     assert [f"c{number - 1}" for number in rows.row_numbers.numbers] == rows.arrow["context_id"].to_pylist()

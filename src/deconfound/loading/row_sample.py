@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from deconfound.data import Log, RowNumbers
@@ -27,15 +28,20 @@ ROW, FILE = "row of the file", "file"
 
 
 class RowSample:
-    """Rows of a log, at most ``size``; those of further batches are added one batch after the other."""
+    """Rows of a log, at most ``size`` and of at most ``max_bytes``; further ones are added batch by batch.
 
-    def __init__(self, size: int, contents: int = MAX_CONTENTS) -> None:
+    Where rows are long, the sample is the longest beginning in the order of the ranks that fits.
+    """
+
+    def __init__(self, size: int, max_bytes: int, contents: int = MAX_CONTENTS) -> None:
         self._size = size
+        self._max_bytes = max_bytes
         self._occurrences = Occurrences(contents)
         self._bound = np.uint64(np.iinfo(np.uint64).max)
         self._ranks: list[Hashes] = []
+        self._bytes: list[NDArray[np.int64]] = []
         self._tables: list[pa.Table] = []
-        self._stored = 0
+        self._stored, self._stored_bytes = 0, 0
         self._log: Log | None = None
 
     def add(self, log: Log) -> None:
@@ -50,8 +56,10 @@ class RowSample:
             return
         self._ranks.append(ranks[at])
         self._tables.append(_with_places(log, at))
+        self._bytes.append(_row_bytes(self._tables[-1]))
         self._stored += len(at)
-        if self._stored > 2 * self._size:
+        self._stored_bytes += int(self._bytes[-1].sum())
+        if self._stored > 2 * self._size or self._stored_bytes > 2 * self._max_bytes:
             self._take_smallest()
 
     def _rank(self, log: Log) -> Hashes:
@@ -62,13 +70,25 @@ class RowSample:
 
     def _take_smallest(self) -> pa.Table:
         """Only the rows with the smallest ranks remain."""
-        ranks, rows = np.concatenate(self._ranks), pa.concat_tables(self._tables)
-        if len(ranks) > self._size:
-            at = np.sort(np.argpartition(ranks, self._size - 1)[: self._size])
-            ranks, rows = ranks[at], take_rows(rows, at)
-            self._bound = ranks.max()
-        self._ranks, self._tables, self._stored = [ranks], [rows], len(ranks)
+        ranks, sizes = np.concatenate(self._ranks), np.concatenate(self._bytes)
+        order = np.argsort(ranks)[: self._size]
+        fitting = np.searchsorted(np.cumsum(sizes[order]), self._max_bytes, side="right")
+        order = order[: max(1, int(fitting))]
+        if len(order) < len(ranks):
+            self._bound = ranks[order[-1]]
+        at = np.sort(order)
+        rows = self._joined(at)
+        self._ranks, self._bytes, self._tables = [ranks[at]], [sizes[at]], [rows]
+        self._stored, self._stored_bytes = len(at), int(sizes[at].sum())
         return rows
+
+    def _joined(self, at: NDArray[np.int64]) -> pa.Table:
+        """Some of the rows as one table; each is taken from its own batch, since all at once would be copied twice."""
+        starts = np.cumsum([0, *(len(table) for table in self._tables)])
+        cuts = np.searchsorted(at, starts)
+        for number, table in enumerate(self._tables):
+            self._tables[number] = take_rows(table, at[cuts[number] : cuts[number + 1]] - starts[number])
+        return pa.concat_tables(self._tables).combine_chunks()
 
     def rows(self) -> Log | None:
         """The sample, in the order of the files; None if there was no row."""
@@ -89,3 +109,12 @@ def _with_places(log: Log, at: NDArray[np.int64]) -> pa.Table:
     file = np.zeros(len(at), dtype=np.int64) if numbers.file is None else numbers.file
     rows = take_rows(log.arrow, at).append_column(ROW, pa.array(numbers.numbers))
     return rows.append_column(FILE, pa.array(file))
+
+
+def _row_bytes(rows: pa.Table) -> NDArray[np.int64]:
+    """Bytes of each row: those of its texts, and eight for every column."""
+    total = np.full(len(rows), 8 * rows.num_columns, dtype=np.int64)
+    for column in rows.columns:
+        if pa.types.is_string(column.type):
+            total += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return total
