@@ -7,8 +7,10 @@ So the sample is a simple random sample, and neither the order of rows and files
 Numbers of occurrences are exact up to ``MAX_CONTENTS`` different contents. Beyond, a content that was forgotten in the
 meantime begins again with its first rank. Every rank is still uniform, so that every row has the same chance, up to the
 number of equal ranks relative to the sample. But rows with equal content that are so far apart are in the sample
-together or not at all, and where one is forgotten depends on the order of the rows. A log in which no content recurs is not affected. An exact sample of both kinds would have to
-count all contents: whether a late row of a content is in it depends on all rows with this content.
+together or not at all, and where one is forgotten depends on the order of the rows.
+
+A log in which no content recurs is not affected. An exact sample of both kinds would have to count all contents:
+whether a late row of a content is in it depends on all rows with this content.
 """
 
 from __future__ import annotations
