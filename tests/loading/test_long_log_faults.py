@@ -13,6 +13,7 @@ import pytest
 
 from deconfound.errors import DataError
 from deconfound.loading import load
+from deconfound.loading.log_files import MIN_HEAD_BYTES, open_log
 from tests.loading.test_long_log import assert_same, in_batches, messages
 from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, tables
 
@@ -92,13 +93,16 @@ def test_a_corrupt_gzip_in_a_folder_is_named(tmp_path):
 
 
 def test_a_cut_off_csv_file_has_its_columns(tmp_path):
-    """Its first rows are right, and the block with the rest cannot be read at all."""
+    """Its first rows are read in a smaller block, and are right; the block of the whole file cannot be read."""
     arguments = save(tmp_path, long_rows(12_000), "csv", files=3)
     path = tmp_path / "log" / "part-2.csv"
     path.write_bytes(path.read_bytes() + b'x,"never closed')
+    size = path.stat().st_size
+    assert size > MIN_HEAD_BYTES
     with pytest.raises(DataError) as caught:
-        load(**arguments, long_log=replace(in_batches(5_000, head_rows=10), batch_bytes=1 << 24))
+        load(**arguments, long_log=replace(in_batches(5_000, head_rows=10), batch_bytes=size))
     assert "part-2.csv row" in str(caught.value)
+    assert "first rows of its files" not in str(caught.value)
     assert "there is no column" not in str(caught.value)
 
 
@@ -370,3 +374,27 @@ def test_texts_that_are_stored_once_and_used_often_make_small_batches(tmp_path):
     sizes = [len(log) for part in study.log_stream.parts for log in part.batches()]
     assert sum(sizes) == 400
     assert max(sizes) <= 20
+
+
+def test_batches_are_small_where_only_later_texts_are_long(tmp_path):
+    rows = [
+        row | {"output": f"an answer {'and more ' * (200 if at > 2_000 else 1)}"}
+        for at, row in enumerate(long_rows(2_400))
+    ]
+    arguments = save(tmp_path, rows, "parquet")
+    sizes = replace(in_batches(1 << 16, head_rows=10), batch_bytes=100_000)
+    batches = [log.arrow for part in load(**arguments, long_log=sizes).log_stream.parts for log in part.batches()]
+    assert sum(len(batch) for batch in batches) == 2_400
+    assert max(batch["output"].nbytes for batch in batches) < 120_000
+    assert max(len(batch) for batch in batches) > 800
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_few_first_rows_are_read_where_they_are_long(tmp_path, ending):
+    rows = [row | {"output": f"{at} {'long ' * 200}"} for at, row in enumerate(long_rows(400))]
+    folder = save(tmp_path, rows, ending)["log"]
+    sizes = replace(in_batches(1_000, head_rows=300), batch_bytes=30_000)
+    for head_bytes, fewest, most in ((1, 20, 20), (100_000, 80, 100), (1 << 20, 300, 300)):
+        head = open_log(folder, "log", {}, replace(sizes, head_bytes=head_bytes)).head
+        assert fewest <= head.arrow.num_rows <= most
+        assert head.row_numbers.numbers.tolist() == list(range(1, head.arrow.num_rows + 1))

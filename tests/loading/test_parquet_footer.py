@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deconfound.loading.parquet_footer import column_chunks
+from deconfound.loading.parquet_footer import read_footer
 
 TABLE = pa.table(
     {
@@ -45,7 +45,9 @@ def write(**options):
 def test_every_chunk_is_described_as_arrow_does(name):
     sink = write(**WRITINGS[name])
     metadata = pq.ParquetFile(sink).metadata
-    chunks = column_chunks(sink)
+    footer = read_footer(sink)
+    chunks = footer.chunks
+    assert list(footer.rows) == [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
     assert len(chunks) == metadata.num_row_groups * metadata.num_columns
     for chunk in chunks:
         expected = metadata.row_group(chunk.group).column(chunk.column)
@@ -68,7 +70,7 @@ def test_a_damaged_footer_raises_nothing_but_a_value_error():
         at = rng.integers(len(whole) - 8 - length, len(whole) - 8, size=rng.integers(1, 9))
         damaged[at] = rng.integers(256, size=len(at))
         try:
-            read += bool(column_chunks(io.BytesIO(damaged.tobytes())))
+            read += bool(read_footer(io.BytesIO(damaged.tobytes())).chunks)
         except ValueError:
             continue
     assert 0 < read < 3_000
@@ -79,7 +81,7 @@ def test_a_damaged_footer_raises_nothing_but_a_value_error():
 )
 def test_what_has_no_footer_is_refused(data):
     with pytest.raises(ValueError, match="footer"):
-        column_chunks(io.BytesIO(data))
+        read_footer(io.BytesIO(data))
 
 
 def test_a_footer_on_which_arrow_ends_the_process_is_refused(tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from deconfound.data.encode import UNKNOWN_CODE, encode_by_appearance
 from deconfound.findings import Finding, Notice
@@ -23,7 +24,7 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be either
 def read_decimal_commas(column: Column) -> tuple[Column, list[Finding]]:
     """The column with decimal points, and findings; each file of a table may write its numbers in its own way."""
     numbers = column.row_numbers
-    if not _is_text(column):
+    if not _is_text(column) or not _has_comma(column):
         return column, []
     if numbers.file is None:
         read, finding = _read_commas(column)
@@ -42,6 +43,10 @@ def read_decimal_commas(column: Column) -> tuple[Column, list[Finding]]:
 def _is_text(column: Column) -> bool:
     kind = column.values.type
     return is_string_type(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _has_comma(column: Column) -> bool:
+    return bool(pc.any(pc.match_substring(column.values.cast(pa.large_string()), ",")).as_py())
 
 
 def _of_file(column: Column, at: int) -> Column:

@@ -108,7 +108,7 @@ def open_log(source: TableLike, name: str, mapping: Mapping[str, str], sizes: Lo
     if not is_path(source):
         parts = memory_parts(source, name, sizes.batch_rows, 16 * sizes.batch_rows)
         files = tuple(LogFile(part) for part in parts)
-        return LogFiles(files, replace(_head(files[0], sizes.head_rows), is_part=True))
+        return LogFiles(files, replace(_head(files[0], sizes.head_rows, sizes.head_bytes), is_part=True))
     found = find_table(source)
     names = _names(found.tables, name)
     opened = _open_files(found.tables, names, sizes)
@@ -161,14 +161,20 @@ def _file_head(parts: Sequence[LogFile], rows: int, sizes: LongLog, files: int) 
     if isinstance(first.rows, TextRows):
         few = max(MIN_HEAD_BYTES, sizes.batch_bytes // files)
         first = replace(first, rows=replace(first.rows, batch_bytes=min(sizes.batch_bytes, few)))
-    return _head(first, rows)
+    return _head(first, rows, sizes.head_bytes // files)
 
 
-def _head(file: LogFile, rows: int) -> RawTable:
-    pieces, count = [], 0
+def _head(file: LogFile, rows: int, max_bytes: int) -> RawTable:
+    """The first rows; fewer where they are long, but some in any case."""
+    pieces, count, size = [], 0, 0
     for raw, _ in file.batches(rows):
-        pieces.append(slice_raw(raw, 0, rows - count))
-        count += pieces[-1].arrow.num_rows
+        piece = slice_raw(raw, 0, rows - count)
+        if size + piece.arrow.nbytes > max_bytes:
+            fitting = int(piece.arrow.num_rows * (max_bytes - size) / piece.arrow.nbytes)
+            rows = min(rows, max(count + fitting, MIN_HEAD_ROWS))
+            piece = slice_raw(piece, 0, rows - count)
+        pieces.append(piece)
+        count, size = count + piece.arrow.num_rows, size + piece.arrow.nbytes
         if count >= rows:
             break
     if not pieces:  # a CSV may have names without rows

@@ -57,7 +57,8 @@ class LogScan:
     on_replayed: RowSample = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log, self.unrated_log, self.on_replayed = (RowSample(self.sizes.sample_rows) for _ in range(3))
+        rows, size = self.sizes.sample_rows, self.sizes.sample_bytes
+        self.log, self.unrated_log, self.on_replayed = (RowSample(rows, size) for _ in range(3))
         self.left = [0] * len(self.reader.plan.more.rules.filters)
 
     @property

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from deconfound.data.log_stream import SAMPLE_ROWS
 from deconfound.errors import DataError
 from deconfound.loading.files import File, resolve_file
-from deconfound.loading.parquet_footer import column_chunks, row_counts
+from deconfound.loading.parquet_size import ParquetSize, exceeds
 from deconfound.loading.table_files import TableFile, find_table, is_path
 
 PROBE_BYTES = 1 << 20  # of a file, by which its rows are estimated
@@ -32,7 +31,9 @@ class LongLog:
     batch_bytes: int = 1 << 25
     part_bytes: int = 1 << 28  # what one worker reads at once
     head_rows: int = 20_000  # by which columns, words and formats are recognized
+    head_bytes: int = 1 << 26
     sample_rows: int = SAMPLE_ROWS
+    sample_bytes: int = 1 << 28
 
     def applies_to(self, source: Source) -> bool:
         """Whether a log is so long; files that cannot be read do not count, and are reported when they are."""
@@ -45,8 +46,10 @@ class LongLog:
         sizes = [_size(file) for file in tables]
         if any(size is None for size in sizes):
             return False
-        rows, size = (sum(one[at] for one in sizes if one is not None) for at in (0, 1))
-        return rows > self.min_rows or size > self.min_bytes
+        texts = [size for size in sizes if isinstance(size, _TextSize)]
+        parquet = [size for size in sizes if isinstance(size, ParquetSize)]
+        rows = sum(size.rows for size in texts) + sum(size.rows for size in parquet)
+        return rows > self.min_rows or exceeds(parquet, self.min_bytes - sum(size.decoded for size in texts))
 
 
 def _rows_in_memory(source: Source) -> int:
@@ -54,25 +57,27 @@ def _rows_in_memory(source: Source) -> int:
     return int(shape[0]) if isinstance(shape, tuple) and len(shape) == 2 else 0
 
 
-def _size(table_file: TableFile) -> tuple[float, float] | None:
-    """Rows and decoded bytes of a file, for texts estimated; None for a list of JSON objects, which has no lines."""
+@dataclass(frozen=True, slots=True)
+class _TextSize:
+    """Rows and decoded bytes of a text file, estimated."""
+
+    rows: float
+    decoded: float
+
+
+def _size(table_file: TableFile) -> _TextSize | ParquetSize | None:
+    """The size of a file; None for a list of JSON objects, which has no lines."""
     try:
         file = resolve_file(table_file.path, table_file.path.name)
         if file.format == "parquet":
-            return _parquet_size(file.path)
+            return ParquetSize.of(file.path)
         content, ratio = _beginning(file)
     except (DataError, OSError, ValueError):
-        return 0.0, 0.0
+        return _TextSize(0.0, 0.0)
     if file.format == "json" and content.lstrip().startswith(b"["):
         return None
     size = file.path.stat().st_size * ratio
-    return content.count(b"\n") * size / max(len(content), 1), size
-
-
-def _parquet_size(path: Path) -> tuple[float, float]:
-    with path.open("rb") as handle:
-        rows, chunks = row_counts(handle), column_chunks(handle)
-    return float(sum(rows)), float(sum(chunk.stored_bytes for chunk in chunks))
+    return _TextSize(content.count(b"\n") * size / max(len(content), 1), size)
 
 
 def expansion(file: File) -> float:

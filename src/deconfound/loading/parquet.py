@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from deconfound.formatting import quote
 from deconfound.loading.files import RENAME_OR_EXPORT, File, file_error
 from deconfound.loading.input_limit import max_input_bytes, require_columns, require_size
-from deconfound.loading.parquet_footer import ColumnChunk, column_chunks
+from deconfound.loading.parquet_footer import TEXT, ColumnChunk, read_footer
 
-TEXT, FIXED_LENGTH = "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"
+FIXED_LENGTH = "FIXED_LEN_BYTE_ARRAY"
 MAX_BATCH_ROWS = 1 << 16
 THREADED_BYTES = 1 << 20
 BYTES_PER_VALUE = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, TEXT: 4}  # other types have 8; texts also have their letters
@@ -54,7 +54,7 @@ def _require_decoded_size(handle: BinaryIO, source: str) -> None:
     schema = parquet.ParquetFile(handle).schema
     require_columns(source, len(schema))
     widths = [_value_bytes(schema.column(at)) for at in range(len(schema))]
-    chunks = column_chunks(handle)
+    chunks = read_footer(handle).chunks
     if any(chunk.column >= len(widths) for chunk in chunks):
         raise ValueError("a row group has more columns than the schema")
     least = {chunk: max(chunk.stored_bytes, chunk.values * widths[chunk.column]) for chunk in chunks}

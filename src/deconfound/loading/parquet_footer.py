@@ -1,4 +1,4 @@
-"""The sizes of a Parquet file's column chunks, from its footer.
+"""The rows and the sizes of a Parquet file's column chunks, from its footer.
 
 Arrow offers the same, but some damaged footers end the whole process there: `RowGroupMetaData.column` lets C++
 exceptions escape. The footer is Thrift in the compact protocol, of which only what a reader needs is implemented.
@@ -18,7 +18,9 @@ INTEGERS = (4, 5, 6)
 ROW_GROUPS, COLUMNS, META_DATA = 4, 1, 3  # fields of FileMetaData, RowGroup and ColumnChunk
 NUM_ROWS = 3  # of RowGroup
 TYPE, ENCODINGS, PATH, NUM_VALUES, UNCOMPRESSED_SIZE, DICTIONARY_OFFSET = 1, 2, 3, 5, 6, 11  # of ColumnMetaData
-PHYSICAL_TYPES = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+SIZE_STATISTICS, TEXT_BYTES = 16, 1  # of ColumnMetaData and SizeStatistics
+TEXT = "BYTE_ARRAY"
+PHYSICAL_TYPES = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE", TEXT, "FIXED_LEN_BYTE_ARRAY")
 DICTIONARY_ENCODINGS = frozenset({2, 8})
 DELTA_BYTE_ARRAY = 7
 
@@ -37,26 +39,37 @@ class ColumnChunk:
     stored_bytes: int
     has_dictionary: bool
     shares_prefixes: bool
+    text_bytes: int | None = None  # of all values, each written out; newer writers say it
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether texts are stored once and used often, and the file does not say how often.
+
+        Where values share their prefixes, Arrow counts only what follows these.
+        """
+        unknown = self.shares_prefixes or (self.has_dictionary and self.text_bytes is None)
+        return self.physical_type == TEXT and unknown
 
 
-def column_chunks(handle: BinaryIO) -> list[ColumnChunk]:
-    """Every chunk of a file; ``ValueError`` if the footer cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The rows of every row group, and every chunk of a file."""
+
+    rows: tuple[int, ...]
+    chunks: tuple[ColumnChunk, ...]
+
+
+def read_footer(handle: BinaryIO) -> Footer:
+    """What a file says about its rows; ``ValueError`` if the footer cannot be read."""
     try:
-        footer = _Reader(_footer_bytes(handle)).struct()
-        return [
+        groups = _Reader(_footer_bytes(handle)).struct().get(ROW_GROUPS, [])
+        chunks = tuple(
             _chunk(group, column, chunk[META_DATA])
-            for group, row_group in enumerate(footer.get(ROW_GROUPS, []))
+            for group, row_group in enumerate(groups)
             for column, chunk in enumerate(row_group[COLUMNS])
-        ]
+        )
+        return Footer(tuple(max(int(group[NUM_ROWS]), 0) for group in groups), chunks)
     except (LookupError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise ValueError(f"the footer is not that of a Parquet file ({type(error).__name__})") from error
-
-
-def row_counts(handle: BinaryIO) -> list[int]:
-    """The rows of every row group; ``ValueError`` if the footer cannot be read."""
-    try:
-        return [max(int(group[NUM_ROWS]), 0) for group in _Reader(_footer_bytes(handle)).struct().get(ROW_GROUPS, [])]
-    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the footer is not that of a Parquet file ({type(error).__name__})") from error
 
 
@@ -82,7 +95,12 @@ def _chunk(group: int, column: int, described: Struct) -> ColumnChunk:
         max(described[UNCOMPRESSED_SIZE], 0),
         DICTIONARY_OFFSET in described or bool(encodings & DICTIONARY_ENCODINGS),
         DELTA_BYTE_ARRAY in encodings,
+        _text_bytes(described.get(SIZE_STATISTICS, {}).get(TEXT_BYTES)),
     )
+
+
+def _text_bytes(value: Any) -> int | None:  # noqa: ANN401  (whatever the file has)
+    return None if value is None else max(int(value), 0)
 
 
 class _Reader:

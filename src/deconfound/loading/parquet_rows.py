@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +15,11 @@ from deconfound.loading.file_stamp import FileStamp, require_unchanged
 from deconfound.loading.files import File, file_error
 from deconfound.loading.input_limit import require_columns
 from deconfound.loading.parquet import TOO_LONG_TEXT, require_parquet
-from deconfound.loading.parquet_footer import ColumnChunk, column_chunks, row_counts
+from deconfound.loading.parquet_footer import ColumnChunk, read_footer
 from deconfound.loading.raw import RawTable
 
 BUFFER_BYTES = 1 << 20
-PROBE_ROWS = 256  # by which the decoded size of a row is measured
+DECODED_ROWS = 256  # at once; a batch has as many of these as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,11 @@ class ParquetRows:
             with Path(self.path).open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
                 file = parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER_BYTES)
                 names = None if self.columns is None else [n for n in file.schema_arrow.names if n in self.columns]
-                rows = self._rows_per_batch(file, names)
-                for batch in file.iter_batches(rows, row_groups=list(self.groups), columns=names):
-                    numbers = np.arange(before + 1, before + batch.num_rows + 1)
-                    before += batch.num_rows
-                    yield RawTable(pa.table(batch), self.source, RowNumbers(numbers=numbers)), self
+                decoded = file.iter_batches(DECODED_ROWS, row_groups=list(self.groups), columns=names)
+                for table in self._bounded(decoded):
+                    numbers = np.arange(before + 1, before + table.num_rows + 1)
+                    before += table.num_rows
+                    yield RawTable(table, self.source, RowNumbers(numbers=numbers)), self
         except MemoryError:
             raise
         except pa.ArrowCapacityError:
@@ -62,11 +61,24 @@ class ParquetRows:
             raise _damaged(f"{self.source} after row {before:,}", error) from None
         require_unchanged(self.path, self.source, self.stamp)
 
-    def _rows_per_batch(self, file: Any, names: list[str] | None) -> int:  # noqa: ANN401  (Arrow carries no types)
-        """Rows whose decoded texts fit into a batch: texts that are stored once may be used often."""
-        probe = next(file.iter_batches(PROBE_ROWS, row_groups=list(self.groups[:1]), columns=names), None)
-        size = 0.0 if probe is None else probe.nbytes / max(probe.num_rows, 1)
-        return int(max(1, min(self.batch_rows, self.batch_bytes / max(size, 1.0))))
+    def _bounded(self, decoded: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Rows in batches of bounded decoded size: texts that are stored once may be used often."""
+        pieces: list[pa.RecordBatch] = []
+        rows = size = 0
+        for batch in decoded:
+            for piece in self._pieces(batch):
+                if pieces and (rows + piece.num_rows > self.batch_rows or size + piece.nbytes > self.batch_bytes):
+                    yield pa.Table.from_batches(pieces).combine_chunks()
+                    pieces, rows, size = [], 0, 0
+                pieces.append(piece)
+                rows, size = rows + piece.num_rows, size + piece.nbytes
+        if pieces:
+            yield pa.Table.from_batches(pieces).combine_chunks()
+
+    def _pieces(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Decoded rows, cut where they are more than fit into a batch."""
+        rows = int(max(1, batch.num_rows * self.batch_bytes / max(batch.nbytes, self.batch_bytes, 1)))
+        return [batch.slice(start, rows) for start in range(0, batch.num_rows, rows)]
 
 
 def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int) -> list[ParquetRows]:
@@ -74,9 +86,10 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
     with file.path.open("rb") as handle:
         require_parquet(handle, file.source)
         try:
-            rows, chunks = row_counts(handle), column_chunks(handle)
+            footer = read_footer(handle)
         except (ValueError, OSError) as error:
             raise _damaged(file.source, error) from None
+    rows, chunks = footer.rows, footer.chunks
     require_columns(file.source, max((chunk.column for chunk in chunks), default=0) + 1)
     sizes = _sizes(chunks, len(rows))
     path, stamp = str(file.path.absolute()), FileStamp.of(file.path)
