@@ -22,7 +22,7 @@ from deconfound.features.text_arrays import read_whole_texts
 from deconfound.formatting import quote
 from deconfound.linalg.log_sums import LogBatch, SumsLayout
 from deconfound.progress import StreamMeter
-from deconfound.threads import one_blas_thread
+from deconfound.threads import end_if_stopped, one_blas_thread
 
 LONG_LOG_WIDTH = 2_048
 """Columns of hashed text on this path; a power of two."""
@@ -77,6 +77,7 @@ class LogPass:
         with one_blas_thread():
             for part in parts:
                 for table in _slices(part):
+                    end_if_stopped()
                     self._add(statistics, table, part.name)
                     if meter is not None:
                         meter.add(table.num_rows, table.nbytes, table.num_rows)
