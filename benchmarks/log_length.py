@@ -25,12 +25,12 @@ import pyarrow as pa
 from benchmarks.long_log_studies import World
 from deconfound.crossfit import cross_fit
 from deconfound.data import Study, stream_rows
-from deconfound.evaluation import FOLDS
 from deconfound.features import FeatureSpec, log_pass
 from deconfound.features.log_pass import BATCH_ROWS
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.features.summed_study import long_study_arrays
 from deconfound.loading import load
+from deconfound.prepared_study import FOLDS
 from deconfound.progress import no_progress
 from deconfound.reward import Auto
 from deconfound.surface_share import StudyTrainingData
