@@ -28,12 +28,12 @@ from benchmarks.long_log_studies import World, write_log
 from deconfound.crossfit import cross_fit
 from deconfound.data import Study, stream_rows
 from deconfound.design import FloatArray
-from deconfound.evaluation import FOLDS
 from deconfound.features import FeatureSpec, log_pass
 from deconfound.features.log_pass import BATCH_ROWS
 from deconfound.features.study_arrays import StudyArrays
 from deconfound.features.summed_study import MAX_ROWS_IN_MEMORY, long_study_arrays
 from deconfound.loading import load
+from deconfound.prepared_study import FOLDS
 from deconfound.progress import no_progress
 from deconfound.reward import Auto
 from deconfound.surface_share import StudyTrainingData

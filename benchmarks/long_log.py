@@ -25,11 +25,12 @@ import pyarrow.parquet as pq
 
 from benchmarks.long_log_studies import World, write_log
 from deconfound.data import Study
-from deconfound.evaluation import FOLDS, PAPER_FAMILY_NAMES, prepare
+from deconfound.evaluation import PAPER_FAMILY_NAMES, prepare
 from deconfound.features import FeatureSpec
 from deconfound.features.spread_pass import run_pass
 from deconfound.features.summed_study import plan_pass
 from deconfound.loading import load
+from deconfound.prepared_study import FOLDS
 from deconfound.progress import no_progress
 from deconfound.reward import Auto
 from deconfound.threads import one_blas_thread

@@ -19,8 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from deconfound.data import Log, LogStream, Study
-from deconfound.loading import load
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -117,10 +115,15 @@ class World:
         quality = self._sentences[2][drawn].mean(axis=1)
         return np.asarray(np.clip(0.5 + REWARD_SLOPE * quality + self._effects[model], 0.02, 0.98))
 
+    def _experiment_topics(self, rows: int) -> tuple[IntArray, np.random.Generator]:
+        """The topic of each context of the experiment, and the generator that drew them."""
+        rng = np.random.default_rng([self.seed, 4])
+        return rng.integers(TOPICS, size=rows), rng
+
     def experiment_and_replay(self, rows: int) -> tuple[pa.Table, pa.Table, FloatArray]:
         """Both tables, and the true reward of each replayed output (contexts, k)."""
-        rng = np.random.default_rng([self.seed, 4])
-        topic, model = rng.integers(TOPICS, size=rows), rng.integers(len(MODELS), size=rows)
+        topic, rng = self._experiment_topics(rows)
+        model = rng.integers(len(MODELS), size=rows)
         contexts, names = self._contexts(topic, rng), pa.array([f"e{row:06d}" for row in range(rows)])
         drawn = self._draw(topic, model, rng)
         outcome = (rng.random(rows) < self._reward(drawn, model)).astype(np.float64)
@@ -157,12 +160,15 @@ class World:
         logits = self.strength * MOOD_CHOICE * mood[:, None] * pull + rng.gumbel(size=(rows, len(MODELS)))
         model = logits.argmax(axis=1)
         drawn = self._draw(topic, model, rng)
-        shift = MOOD_EFFECT * mood + TEXT_BIAS * self._sentences[3][drawn].mean(axis=1)
-        outcome = rng.random(rows) < self._reward(drawn, model) + self.strength * shift
+        draw_of_outcome = rng.random(rows)
         contexts, names = self._contexts(topic, rng), pa.array([f"l{start + row:09d}" for row in range(rows)])
-        again = np.flatnonzero(rng.random(rows) < self.on_replayed)  # their topic does not matter to anything below
-        place = np.arange(rows)
-        place[again] = rows + rng.integers(len(experiment), size=len(again))
+        again = np.flatnonzero(rng.random(rows) < self.on_replayed)
+        place, chosen = np.arange(rows), rng.integers(len(experiment), size=len(again))
+        place[again] = rows + chosen
+        topics_again = self._experiment_topics(len(experiment))[0][chosen]
+        drawn[again] = self._draw(topics_again, model[again], np.random.default_rng([self.seed, 7, start]))
+        shift = MOOD_EFFECT * mood + TEXT_BIAS * self._sentences[3][drawn].mean(axis=1)
+        outcome = draw_of_outcome < self._reward(drawn, model) + self.strength * shift
         names = pa.concat_arrays([names, experiment["context_id"].combine_chunks()]).take(pa.array(place))
         contexts = pa.concat_arrays([contexts, experiment["context"].combine_chunks()]).take(pa.array(place))
         users = rng.integers(max(total // ROWS_PER_USER, 2), size=rows)
@@ -197,47 +203,3 @@ def write_log(world: World, rows: int, experiment: pa.Table, folder: Path) -> in
     if writer is not None:
         writer.close()
     return size
-
-
-@dataclass(frozen=True)
-class ParquetPart:
-    """One file of ``write_log``, whose rows need no conversion."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return self.path.stat().st_size
-
-    def batches(self) -> Iterator[Log]:
-        """One batch per row group."""
-        with pq.ParquetFile(self.path) as file:
-            for group in range(file.num_row_groups):
-                yield Log(file.read_row_group(group), self.name)
-
-
-def streamed_study(folder: Path, rows: int, sample: pa.Table, experiment: pa.Table, replay: pa.Table) -> Study:
-    """The study whose log is the files of a folder; ``sample`` are rows of it for checks and scales."""
-    study = load(log=sample, experiment=experiment, replay=replay)
-    parts = tuple(ParquetPart(path) for path in sorted(folder.glob("*.parquet")))
-    replayed = pa.concat_tables(
-        [
-            table.filter(pc.is_in(table["context_id"], value_set=experiment["context_id"].combine_chunks()))
-            for table in (batch.arrow for part in parts[:1] for batch in part.batches())
-        ]
-    )
-    return Study(
-        study.log,
-        study.experiment,
-        study.replay,
-        study.models,
-        study.uncompared_models,
-        study.findings,
-        log_stream=LogStream(parts, rows, Log(replayed, "log")),
-    )

@@ -17,8 +17,8 @@ from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.decide.calibration import CrossFittedPolicy, SlopeFit
 from deconfound.demo import Demo
 from deconfound.design import group_folds
-from deconfound.evaluation import FOLDS
 from deconfound.findings import Notice
+from deconfound.prepared_study import FOLDS
 from deconfound.progress import no_progress
 from deconfound.reward import FAMILIES, Auto, ExpOnly, Family
 from deconfound.reward.auto.attribution import FEATURE_VIEWS, SOURCES

@@ -34,6 +34,7 @@ RANKS = (
     {"diagnose", "value_methods"},
     {"result", "evaluation_options"},
     {"study_summary"},
+    {"prepared_study"},
     {"evaluation", "planning"},
     {"policy_learning", "monitoring"},
     {"report"},

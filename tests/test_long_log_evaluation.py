@@ -24,14 +24,28 @@ FITTED: tuple[Family, ...] = (Auto(SOME_VARIANCES), *(family() for family in FAM
 
 
 @cache
-def both_ways(kind: str) -> tuple[dc.PreparedStudy, dc.PreparedStudy]:
-    """The same study, its log as rows and as a stream."""
-    study = demo_study(kind)
+def both_ways(kind: str, shift: float = 0.0) -> tuple[dc.PreparedStudy, dc.PreparedStudy]:
+    """The same study, its log as rows and as a stream; ``shift`` moves labels and columns, in standard deviations."""
+    study = shifted(demo_study(kind), shift)
     return dc.prepare(study, options=OPTIONS), dc.prepare(streamed(study), options=OPTIONS)
 
 
-def assert_agree(family: Family, kind: str) -> None:
-    rows, sums = both_ways(kind)
+def shifted(study: Study, shift: float) -> Study:
+    """The study with label_* and feature_* columns whose mean is far from zero."""
+
+    def move(table):
+        arrow = table.arrow
+        for at, name in enumerate(arrow.column_names):
+            if name.startswith(("label_", "feature_")):
+                column = arrow[name].to_numpy()
+                arrow = arrow.set_column(at, name, pa.array(column + shift * column.std()))
+        return replace(table, arrow=arrow)
+
+    return replace(study, **{name: move(getattr(study, name)) for name in ("log", "experiment", "replay")})
+
+
+def assert_agree(family: Family, kind: str, shift: float = 0.0) -> None:
+    rows, sums = both_ways(kind, shift)
     by_rows, by_sums = rows.cross_fit(family), sums.cross_fit(family)
     for name in ("q", "q_unseen", "q_all_contexts", "prediction", "predictions"):
         np.testing.assert_allclose(getattr(by_rows, name), getattr(by_sums, name), atol=CLOSE, err_msg=name)
@@ -53,6 +67,29 @@ def test_every_family_agrees_with_the_log_in_memory(family):
 @pytest.mark.parametrize("family", [FITTED[0], *FITTED[3:5]], ids=lambda family: family.name)
 def test_labels_and_columns_agree_too(family, kind):
     assert_agree(family, kind)
+
+
+@pytest.mark.parametrize("kind", ["labels", "columns"])
+@pytest.mark.parametrize("family", [FITTED[0], FITTED[3]], ids=lambda family: family.name)
+def test_labels_and_columns_far_from_zero_agree_too(family, kind):
+    """Sums of squares a million standard deviations from zero would have lost all but four digits."""
+    assert_agree(family, kind, shift=1e6)
+    rows, sums = (prepared.arrays for prepared in both_ways(kind, 1e6))
+    for table in ("experiment", "replay"):
+        psi = [getattr(arrays, table).blocks.psi for arrays in (rows, sums)]
+        assert psi[0].shape[1] > 2
+        np.testing.assert_allclose(*psi, atol=CLOSE)
+
+
+def test_a_label_that_is_constant_far_from_zero_is_not_used():
+    """Also if its mean is rounded; a label that varies by a millionth of its mean is used."""
+    study = demo_study("labels")
+    log = study.log.arrow
+    for name, values in (("label_a", np.full(len(log), 1e6 / 3)), ("label_b", 1e6 + np.arange(len(log)) % 2)):
+        log = log.set_column(log.column_names.index(name), name, pa.array(values))
+    prepared = dc.prepare(streamed(replace(study, log=replace(study.log, arrow=log))), options=OPTIONS)
+    (finding,) = (each for each in prepared.arrays.featurizer.findings if each.check == "labels")
+    assert finding.details.message == "label_a is constant in the log and is not used."
 
 
 def test_fits_without_held_out_contexts_differ():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+from concurrent.futures import CancelledError
+from threading import Event
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from threadpoolctl import threadpool_info
 from deconfound.design import DenseMatrix
 from deconfound.linalg import ridge
 from deconfound.reward import Cvci
-from deconfound.threads import one_blas_thread, parallel_map, thread_count
+from deconfound.threads import one_blas_thread, parallel_map, stoppable, thread_count
 from deconfound.tune import tune
 from tests.support.random_rows import TALL, make
 
@@ -91,3 +93,19 @@ def test_the_number_of_threads_changes_no_bit_of_a_ridge(monkeypatch):
     monkeypatch.setenv("DECONFOUND_THREADS", "1")
     single = ridge(features, targets, 1.0)
     np.testing.assert_array_equal(many.coef, single.coef)
+
+
+def test_tiles_of_work_that_nobody_waits_for_are_not_begun(monkeypatch):
+    monkeypatch.setenv("DECONFOUND_THREADS", "1")
+    stop, done = Event(), []
+
+    def work(tile: int) -> None:
+        done.append(tile)
+        if tile == 3:
+            stop.set()
+
+    with stoppable(stop), pytest.raises(CancelledError):
+        parallel_map(work, range(100))
+    assert done == [0, 1, 2, 3]
+    parallel_map(work, range(5))  # the flag is that of the block
+    assert len(done) == 9

@@ -12,8 +12,8 @@ import deconfound as dc
 from benchmarks.short_answers import MODELS, ROWS, answer_tables
 from deconfound.crossfit import CrossFit, cross_fit
 from deconfound.design import FloatArray
-from deconfound.evaluation import FOLDS
 from deconfound.findings import Finding
+from deconfound.prepared_study import FOLDS
 from deconfound.progress import no_progress
 from deconfound.reward import Auto, Family
 from deconfound.value import ScoredExperiment, Values

@@ -14,7 +14,7 @@ _PUBLIC_NAMES = {
     "diagnose": ("check",),
     "engines": ("EngineOptions",),
     "errors": ("AssumptionError", "DataError", "DeconfoundError", "EvidenceError", "UsageError"),
-    "evaluation": ("PreparedStudy", "evaluate", "prepare"),
+    "evaluation": ("evaluate", "prepare"),
     "evaluation_options": ("EvaluationOptions",),
     "features": ("FeatureSpec",),
     "findings": ("Finding",),
@@ -23,6 +23,7 @@ _PUBLIC_NAMES = {
     "monitoring": ("MonitorResult", "monitor"),
     "planning": ("plan",),
     "policy_learning": ("LearnedPolicy", "route"),
+    "prepared_study": ("PreparedStudy",),
     "replaying": ("ReplayPlan", "ReplayRun", "replay"),
     "result": ("Result",),
     "reward": ("Family",),
@@ -47,7 +48,6 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.errors import DeconfoundError as DeconfoundError
     from deconfound.errors import EvidenceError as EvidenceError
     from deconfound.errors import UsageError as UsageError
-    from deconfound.evaluation import PreparedStudy as PreparedStudy
     from deconfound.evaluation import evaluate as evaluate
     from deconfound.evaluation import prepare as prepare
     from deconfound.evaluation_options import EvaluationOptions as EvaluationOptions
@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # type checkers and editors need imports; a test compares the
     from deconfound.planning import plan as plan
     from deconfound.policy_learning import LearnedPolicy as LearnedPolicy
     from deconfound.policy_learning import route as route
+    from deconfound.prepared_study import PreparedStudy as PreparedStudy
     from deconfound.replaying import ReplayPlan as ReplayPlan
     from deconfound.replaying import ReplayRun as ReplayRun
     from deconfound.replaying import replay as replay

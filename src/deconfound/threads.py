@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from threading import current_thread
+from threading import Event, current_thread
 from typing import Any, TypeVar
 
 THREAD_PREFIX = "deconfound-tile"
 T = TypeVar("T")
 R = TypeVar("R")
+_STOP: ContextVar[Event | None] = ContextVar("_STOP", default=None)
 
 
 @lru_cache(maxsize=1)
@@ -47,12 +49,37 @@ def parallel_map(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
     """Apply a function to every item on several threads; results are in the order of the items.
 
     A call from inside one of the threads runs its items one by one: a thread that waited for another thread of the
-    same pool could wait forever.
+    same pool could wait forever. Such a call can be stopped between its items.
     """
     tiles = list(items)
     if len(tiles) < 2 or thread_count() < 2 or current_thread().name.startswith(THREAD_PREFIX):
-        return [function(tile) for tile in tiles]
+        return [_apply(function, tile) for tile in tiles]
     return list(_pool().map(function, tiles))
+
+
+def _apply(function: Callable[[T], R], tile: T) -> R:
+    end_if_stopped()
+    return function(tile)
+
+
+@contextmanager
+def stoppable(stop: Event) -> Iterator[None]:
+    """Let ``end_if_stopped`` end the work of this thread inside the block, as soon as the event is set."""
+    token = _STOP.set(stop)
+    try:
+        yield
+    finally:
+        _STOP.reset(token)
+
+
+def end_if_stopped() -> None:
+    """Raise ``CancelledError`` if nobody waits for the work of this thread any more; called between its steps.
+
+    A thread cannot be ended from outside, and a process that was interrupted ends only after its threads.
+    """
+    stop = _STOP.get()
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 @lru_cache(maxsize=1)

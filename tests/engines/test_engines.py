@@ -29,7 +29,7 @@ from deconfound.engines import (
 from deconfound.engines.process_engine import ProcessEngine
 from deconfound.engines.thread_engine import ThreadEngine
 from deconfound.errors import DataError, EvidenceError, UsageError
-from deconfound.threads import parallel_map
+from deconfound.threads import THREAD_PREFIX, parallel_map
 from tests.support import engine_tasks
 from tests.support.engine_tasks import payloads, task
 from tests.support.engine_workers import dask_cluster, process_ends, write_parts
@@ -314,6 +314,29 @@ def test_workers_end_with_their_parent(tmp_path, ending):
         parent.wait(timeout=50)
         assert all(process_ends(int(process)) for process in started.read_text().split())
         assert time.monotonic() - begin < 50  # the payloads take 60 seconds
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, UsageError])
+def test_threads_end_between_the_steps_of_a_task_after_an_error(tmp_path, error):
+    """Two tasks of 2,000 steps, or 20 seconds; the interrupt comes after the tenth."""
+    steps = tmp_path / "steps"
+
+    def interrupted() -> None:
+        with ThreadEngine(2) as engine:
+            results = map_in_order(
+                engine, task(engine_tasks.take_steps, str(tmp_path).encode()), payloads(1, 2_000, 2_000)
+            )
+            assert next(results) == b"1"
+            while len(steps.read_text().split()) < 10:
+                time.sleep(0.01)
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    working = [thread for thread in threading.enumerate() if thread.name.startswith(f"{THREAD_PREFIX}-part")]
+    for thread in working:
+        thread.join(timeout=60)
+    assert len(steps.read_text().split()) < 1_000
 
 
 def test_threads_begin_nothing_after_an_error(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +21,7 @@ from deconfound.features.log_statistics import LogStatistics
 from deconfound.features.summed_study import plan_pass
 from deconfound.linalg.log_sums import LogBatch, LogSums, SumsLayout
 from deconfound.progress import StreamMeter
+from deconfound.threads import stoppable
 from tests.support.streams import demo_study, streamed
 
 
@@ -66,6 +69,21 @@ def test_long_texts_are_summed_in_smaller_pieces(monkeypatch):
     assert len(reports) > 3 * len(parts)
     assert reports[-1][0].startswith("summing: 467 rows")
     assert reports[-1][1] == 1.0
+
+
+def test_a_pass_that_nobody_waits_for_ends_after_the_batch():
+    log_pass, parts = planned("text")
+    stop, reports = Event(), []
+
+    def report(stage: str, done: float) -> None:  # noqa: ARG001
+        reports.append(done)
+        if len(reports) == 2:
+            stop.set()
+
+    with stoppable(stop), pytest.raises(CancelledError):
+        log_pass.summarize(parts, StreamMeter(report, "summing", 467))
+    assert len(reports) == 2
+    assert log_pass.summarize(parts).rows == 467
 
 
 @pytest.mark.skipif(

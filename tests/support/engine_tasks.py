@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from deconfound.array_archive import arrays_from_bytes, arrays_to_bytes
 from deconfound.engines import Payload, Task
 from deconfound.errors import DataError, EvidenceError, Problem, UsageError
+from deconfound.threads import end_if_stopped
 
 MODULE = __name__
 Run = Callable[[bytes], bytes]
@@ -55,6 +56,20 @@ def wait(shared: bytes) -> Run:
         with (Path(shared.decode()) / "started").open("a") as file:
             file.write(f"{os.getpid()}\n")
         time.sleep(seconds)
+        return content
+
+    return run
+
+
+def take_steps(shared: bytes) -> Run:
+    """As many short steps as the payload says, each of which is written down in the folder ``shared``."""
+
+    def run(content: bytes) -> bytes:
+        for step in range(json.loads(content)):
+            end_if_stopped()
+            with (Path(shared.decode()) / "steps").open("a") as file:
+                file.write(f"{step}\n")
+            time.sleep(0.01)
         return content
 
     return run

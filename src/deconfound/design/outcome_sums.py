@@ -15,6 +15,12 @@ Hashes = NDArray[np.uint64]
 MAX_CLUSTERS = 65_536
 """Clusters with sums of their own; of more, those whose hashes begin alike are added up."""
 
+MAX_CELLS = 1 << 20
+"""Clusters times models: 16 MB for one way of clustering. Up to 16 models this allows ``MAX_CLUSTERS``."""
+
+MIN_CLUSTERS = 256
+"""Clusters that are allowed for any number of models: a variance from half of them has a standard error of 12 %."""
+
 HASH_BITS = 64
 _GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -24,10 +30,10 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 class ClusterSums:
     """Counts and sums of outcomes by cluster and model, for one way of clustering.
 
-    A cluster is known by the 64-bit hash of its id. Beyond ``MAX_CLUSTERS`` clusters, hashes are shortened until few
-    enough differ. The clusters are then unions of the original ones, which are chosen by hash and not by outcome: the
-    variance is as valid as before, from fewer, larger clusters. How short the hashes become depends on the ids alone,
-    not on the order of rows or on how the log was cut.
+    A cluster is known by the 64-bit hash of its id. Beyond ``max_clusters``, hashes are shortened until few enough
+    differ. The clusters are then unions of the original ones, which are chosen by hash and not by outcome: the
+    variance is as valid as before, from fewer, larger clusters. How short the hashes become depends on the ids and on
+    the number of models alone, not on the order of rows or on how the log was cut.
     """
 
     keys: Hashes  # (g,) ascending, after dropping the lowest bits
@@ -44,15 +50,17 @@ class ClusterSums:
     def from_rows(cls, keys: Hashes, model: IntArray, outcome: FloatArray, n_models: int) -> Self:
         """Rows of models beyond ``n_models`` have a cluster and no sums."""
         distinct, code = np.unique(keys, return_inverse=True)
+        bits = 0
+        while len(distinct) > max_clusters(n_models):
+            bits += 1
+            distinct, code = np.unique(keys >> np.uint64(bits), return_inverse=True)
         known = np.flatnonzero((model >= 0) & (model < n_models))
         cell, size = code[known] * n_models + model[known], len(distinct) * n_models
         counts, totals = (
             np.bincount(cell, weight, size).astype(np.float64).reshape(len(distinct), n_models)
             for weight in (None, outcome[known])
         )
-        sums = cls(distinct, counts, totals)
-        sums._limit()
-        return sums
+        return cls(distinct, counts, totals, bits)
 
     @property
     def is_folded(self) -> bool:
@@ -82,7 +90,7 @@ class ClusterSums:
         return ClusterSums(keys[starts], counts, totals, bits)
 
     def _limit(self) -> None:
-        while len(self.keys) > MAX_CLUSTERS:
+        while len(self.keys) > max_clusters(self.counts.shape[1]):
             short = self.folded(self.dropped_bits + 1)
             self.keys, self.counts, self.totals = short.keys, short.counts, short.totals
             self.dropped_bits = short.dropped_bits
@@ -131,6 +139,11 @@ class OutcomeSums:
         for mine, theirs in zip(self.ways, other.ways, strict=True):
             mine.add(theirs)
         self.lowest = np.union1d(self.lowest, other.lowest)[:MAX_CLUSTERS]
+
+
+def max_clusters(n_models: int) -> int:
+    """Clusters of one way that have sums of their own: the fewer, the more models there are."""
+    return min(MAX_CLUSTERS, max(MIN_CLUSTERS, MAX_CELLS // max(n_models, 1)))
 
 
 def combine_hashes(one: Hashes, other: Hashes) -> Hashes:

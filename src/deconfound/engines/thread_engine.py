@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from threading import Lock, Semaphore
+from threading import Event, Lock, Semaphore
 from types import TracebackType
 from typing import Self, final
 
@@ -11,7 +11,7 @@ from deconfound.engines.engine import Payload, Task
 from deconfound.engines.task_runner import Run, open_task
 from deconfound.engines.worker_answer import as_from_worker
 from deconfound.errors import UsageError
-from deconfound.threads import one_blas_thread
+from deconfound.threads import one_blas_thread, stoppable
 
 IN_FLIGHT_PER_THREAD = 2
 
@@ -29,7 +29,7 @@ class ThreadEngine:
         self._opened: dict[Task, Run] = {}
         self._lock = Lock()
         self._stack = ExitStack()
-        self._closed = False
+        self._closed = Event()
 
     @property
     def in_flight(self) -> int:
@@ -39,10 +39,11 @@ class ThreadEngine:
     def run(self, task: Task, payload: Payload) -> bytes:
         """Apply the task here."""
         with self._turns:
-            if self._closed:
+            if self._closed.is_set():
                 raise UsageError("The engine is closed.")
             try:
-                return self._open(task)(payload.content)
+                with stoppable(self._closed):
+                    return self._open(task)(payload.content)
             except Exception as error:
                 raise as_from_worker(error, payload.name) from error
 
@@ -60,6 +61,6 @@ class ThreadEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Threads cannot be ended: after an error they finish what they run, and begin nothing else."""
-        self._closed = True
+        """Threads cannot be ended: after an error they finish the step that they run, and begin nothing else."""
+        self._closed.set()
         self._stack.close()

@@ -22,7 +22,7 @@ from deconfound.features.text_arrays import read_whole_texts
 from deconfound.formatting import quote
 from deconfound.linalg.log_sums import LogBatch, SumsLayout
 from deconfound.progress import StreamMeter
-from deconfound.threads import one_blas_thread
+from deconfound.threads import end_if_stopped, one_blas_thread
 
 LONG_LOG_WIDTH = 2_048
 """Columns of hashed text on this path; a power of two."""
@@ -45,7 +45,8 @@ def long_log_width(buckets: int) -> int:
 class LogPass:
     """Everything that turns a part of the log into its statistics; there is no other state.
 
-    ``fold`` is the fold of each of ``contexts``, the experiment's; rows of other contexts are in none.
+    ``fold`` is the fold of each of ``contexts``, the experiment's; rows of other contexts are in none. Labels are
+    summed as differences from ``label_centers``, or squares far from zero would leave no digits for their variance.
     """
 
     featurizer: Featurizer
@@ -55,6 +56,7 @@ class LogPass:
     fold: IntArray  # (contexts,)
     folds: int
     labels: tuple[str, ...]
+    label_centers: FloatArray  # (labels,) near their means
     has_clusters: bool
 
     @property
@@ -75,6 +77,7 @@ class LogPass:
         with one_blas_thread():
             for part in parts:
                 for table in _slices(part):
+                    end_if_stopped()
                     self._add(statistics, table, part.name)
                     if meter is not None:
                         meter.add(table.num_rows, table.nbytes, table.num_rows)
@@ -86,7 +89,7 @@ class LogPass:
             raise _changed(name, f"model {quote(table['model'][int(np.argmin(model))].as_py())} is new")
         fold = self._folds_of(table)
         order = np.lexsort((model, fold))
-        labels, missing = _read_labels(table, self.labels)
+        labels, missing = self._centered_labels(table)
         prepared = PreparedBatch.from_batch(self._to_batch(table, model, labels, order))
         starts = np.flatnonzero(np.diff(fold[order], prepend=-2))
         for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
@@ -94,6 +97,12 @@ class LogPass:
         statistics.outcomes.add(self._outcome_sums(table, model))
         statistics.missing_labels += missing
         statistics.fingerprint = (statistics.fingerprint + _fingerprint(table)) & FINGERPRINT_MASK
+
+    def _centered_labels(self, table: pa.Table) -> tuple[FloatArray, IntArray]:
+        """Labels (n, m) minus their centers, 0 where they are missing, and how many of each are."""
+        values = read_labels(table, self.labels)
+        missing = ~np.isfinite(values)
+        return np.where(missing, 0.0, values - self.label_centers), missing.sum(axis=0)
 
     def _folds_of(self, table: pa.Table) -> IntArray:
         _, context = encode(table["context_id"], self.contexts)
@@ -162,11 +171,15 @@ def _slices(part: LogPart) -> Iterator[pa.Table]:
             yield log.arrow.slice(start, rows)
 
 
-def _read_labels(table: pa.Table, names: tuple[str, ...]) -> tuple[FloatArray, IntArray]:
-    """Labels (n, m), 0 where they are missing, and how many of each are."""
+def read_labels(table: pa.Table, names: tuple[str, ...]) -> FloatArray:
+    """Labels (n, m), NaN or infinite where they are missing."""
     values = np.empty((table.num_rows, len(names)))
     for at, name in enumerate(names):
         values[:, at] = table[name].to_numpy().astype(np.float64)  # nulls become NaN
-    missing = ~np.isfinite(values)
-    values[missing] = 0.0
-    return values, missing.sum(axis=0)
+    return values
+
+
+def find_label_centers(table: pa.Table, names: tuple[str, ...]) -> FloatArray:
+    """The mean of each label over the rows that have it; 0 without such rows."""
+    present = (column[np.isfinite(column)] for column in read_labels(table, names).T)
+    return np.array([column.mean() if len(column) else 0.0 for column in present])

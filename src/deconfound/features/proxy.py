@@ -23,7 +23,7 @@ EIGENVALUE_RTOL = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels that vary, in standard deviations over the log, for each of its distinct rows."""
+    """The labels that vary, in standard deviations from their mean over the log, for each of its distinct rows."""
 
     names: tuple[str, ...]
     means: FloatArray  # (u, m), 0 where nothing was observed
@@ -34,8 +34,8 @@ class Labels:
 def average_labels(table: pa.Table, names: tuple[str, ...], rows: DistinctRows) -> Labels:
     """Average each label over the log rows of each distinct row, without missing values.
 
-    Labels are divided by their standard deviation, since the principal components must not depend on units. A label
-    that never varies is left out; that is a finding, and so are missing values.
+    Labels are standardized, since the principal components must not depend on units, nor digits on the distance from
+    zero. A label that never varies is left out; that is a finding, and so are missing values.
     """
     used, means, observed, findings = [], [], [], []
     for name in names:
@@ -49,7 +49,8 @@ def average_labels(table: pa.Table, names: tuple[str, ...], rows: DistinctRows) 
             findings.append(constant_label_finding(name))
             continue
         count = np.bincount(rows.row_index[present], minlength=len(rows.counts)).astype(np.float64)
-        total = np.bincount(rows.row_index[present], weights=values[present] / sd, minlength=len(rows.counts))
+        standardized = (values[present] - values[present].mean()) / sd
+        total = np.bincount(rows.row_index[present], weights=standardized, minlength=len(rows.counts))
         used.append(name)
         means.append(np.divide(total, count, out=np.zeros(len(count)), where=count > 0))
         observed.append(count)

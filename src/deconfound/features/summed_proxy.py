@@ -15,13 +15,18 @@ from deconfound.features.proxy import PROXY_SURFACE_SHARE, constant_label_findin
 from deconfound.linalg.log_sums import LogSums
 
 
-def with_proxy_of_sums(featurizer: Featurizer, statistics: LogStatistics, labels: tuple[str, ...]) -> Featurizer:
-    """The same map as ``Featurizer.with_proxy_of_rows``, for labels that every row has."""
+def with_proxy_of_sums(
+    featurizer: Featurizer, statistics: LogStatistics, labels: tuple[str, ...], centers: FloatArray
+) -> Featurizer:
+    """The same map as ``Featurizer.with_proxy_of_rows``, for labels that every row has.
+
+    The sums are those of labels minus their ``centers`` (labels,).
+    """
     sums = statistics.total()
     mean, square = _label_moments(sums)
     sd = np.sqrt(np.maximum(square - mean**2, 0.0))
     # The standard deviation is the root of a difference of sums, whose rounding is that of the squares.
-    varies = sd**2 > CONSTANT_RTOL * square
+    varies = (sd**2 > CONSTANT_RTOL * square) & (sd > CONSTANT_RTOL * np.abs(centers + mean))
     constant = tuple(constant_label_finding(name) for name, used in zip(labels, varies, strict=True) if not used)
     featurizer = replace(featurizer, findings=(*featurizer.findings, *constant))
     if not varies.any():
@@ -49,7 +54,7 @@ def proxy_phi_scale(featurizer: Featurizer) -> FloatArray:
 
 
 def _label_moments(sums: LogSums) -> tuple[FloatArray, FloatArray]:
-    """Mean and mean square of each label."""
+    """Mean and mean square of each label, minus its center."""
     first = sums.layout.dense + 2
     mean = sums.shared[sums.layout.dense, first:] / sums.rows
     return mean, np.diag(sums.shared)[first:] / sums.rows

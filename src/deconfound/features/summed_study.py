@@ -14,7 +14,7 @@ from deconfound.engines import EngineOptions
 from deconfound.errors import UsageError
 from deconfound.features.distinct_rows import ExtractedFeatures
 from deconfound.features.featurizer import FeatureSpec
-from deconfound.features.log_pass import BATCH_ROWS, LogPass, long_log_width
+from deconfound.features.log_pass import BATCH_ROWS, LogPass, find_label_centers, long_log_width
 from deconfound.features.log_statistics import LogStatistics
 from deconfound.features.spread_pass import run_pass
 from deconfound.features.study_arrays import LongLogArrays, StudyArrays, experiment_groups
@@ -82,7 +82,7 @@ class PlannedPass:
         """The study as arrays; proxies are learned from the sums where every row has every label."""
         featurizer, labels = self.log_pass.featurizer, self.log_pass.labels
         if labels and not statistics.missing_labels.any():
-            featurizer = with_proxy_of_sums(featurizer, statistics, labels)
+            featurizer = with_proxy_of_sums(featurizer, statistics, labels, self.log_pass.label_centers)
         elif labels:
             featurizer = featurizer.with_proxy_of_rows(study.log, self.extracted)
             note = Notice(
@@ -114,6 +114,7 @@ def plan_pass(study: Study, features: FeatureSpec, folds: int, seed: int) -> Pla
         fold=fold,
         folds=count,
         labels=study.label_names,
+        label_centers=find_label_centers(study.log.arrow, study.label_names),
         has_clusters="cluster" in study.log.arrow.column_names,
     )
     return PlannedPass(log_pass, extracted)

@@ -13,7 +13,7 @@ from deconfound.data import Study
 from deconfound.data.encode import encode
 from deconfound.design import FloatArray
 from deconfound.errors import EvidenceError, UsageError
-from deconfound.evaluation import DEFAULTS, PreparedStudy, prepare
+from deconfound.evaluation import DEFAULTS, prepare
 from deconfound.evaluation_options import EvaluationOptions
 from deconfound.formatting import join_names, join_noted_names, quote
 from deconfound.monitoring.monitor_result import MonitorResult, NextBatch
@@ -25,6 +25,7 @@ from deconfound.monitoring.sequences import MIN_ROWS_PER_MODEL, Sequences
 from deconfound.monitoring.state_findings import state_findings
 from deconfound.monitoring.stopping import Verdict
 from deconfound.planning import inputs_from_pilot
+from deconfound.prepared_study import PreparedStudy
 from deconfound.progress import Progress, no_progress
 from deconfound.result import Result
 from deconfound.reward import Family

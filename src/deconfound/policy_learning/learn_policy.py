@@ -17,7 +17,7 @@ from deconfound.decide.cost import cost_vector
 from deconfound.decide.routing import RoutingGain, routing_gain
 from deconfound.design import FloatArray
 from deconfound.errors import DataError, Problem, UsageError
-from deconfound.evaluation import DEFAULTS, PreparedStudy, prepare
+from deconfound.evaluation import DEFAULTS, prepare
 from deconfound.evaluation_options import MIN_REFITS, EvaluationOptions
 from deconfound.formatting import join_names, pluralize, quote
 from deconfound.policy_learning.context_policy import (
@@ -30,6 +30,7 @@ from deconfound.policy_learning.context_policy import (
 )
 from deconfound.policy_learning.prompts import Prompts
 from deconfound.policy_learning.segment_policy import cross_fitted_segment_policy, segment_values
+from deconfound.prepared_study import PreparedStudy
 from deconfound.progress import Progress, no_progress
 from deconfound.result import Result
 from deconfound.reward import Family
