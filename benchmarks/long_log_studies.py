@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
