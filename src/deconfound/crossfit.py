@@ -11,7 +11,7 @@ import numpy as np
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
 from deconfound.progress import Progress
-from deconfound.reward import Attribution, Family, Prepared, RewardFit, TrainingData
+from deconfound.reward import Attribution, Family, Prepared, RewardFit
 from deconfound.surface_share import StudyTrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
 
@@ -147,14 +147,14 @@ class _Fitter(Generic[F]):
 
         A reward that has seen a context in the log knows it better than it will know a new one.
         """
-        log = self._data.log_without(fold.held_out, fit.surface_share)
-        if log is None:
+        part = self._data.without_contexts(fold.held_out, fit.surface_share)
+        if part is None:
             return fit
         self._progress("fitting without the log's rows on held-out contexts", 0.0)
-        experiment = self._data.at(fit.surface_share).experiment
-        data, estimator = TrainingData(log, experiment), fit.tuned.estimator
-        train = fold.train if estimator.learns_from_experiment else np.arange(len(experiment))
-        return replace(fit, reward=type(estimator).prepare(data, (estimator,)).fit(estimator, train))
+        estimator = fit.tuned.estimator
+        prepared = estimator.prepare_part(part, self.prepared(fit.surface_share))
+        train = fold.train if estimator.learns_from_experiment else np.arange(len(part.data.experiment))
+        return replace(fit, reward=prepared.fit(estimator, train))
 
     def refit(self, final: FoldFit[F], bootstrap_rows: Sequence[IntArray]) -> tuple[RewardFit, ...]:
         """The final candidate fitted to resampled experiments."""

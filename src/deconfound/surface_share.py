@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from deconfound.reward import ExpOnly, TrainingData
 from deconfound.reward.feature_maps import maps_of
 from deconfound.reward.log_source import LogSource
 from deconfound.reward.summed_log import SummedLog
+from deconfound.reward.training_data import LogPart
 from deconfound.tune import Validation, tune_subsets
 
 SURFACE_SHARES = (0.1, 0.5, 0.9)
@@ -42,15 +44,19 @@ class StudyTrainingData:
             self._data_by_share[surface_share] = TrainingData(self._log(surface_share), experiment)
         return self._data_by_share[surface_share]
 
-    def log_without(self, held_out: IntArray, surface_share: float) -> Rows | LogSource | None:
+    def without_contexts(self, held_out: IntArray, surface_share: float) -> LogPart | None:
         """The log without its rows on the contexts of these experiment rows; None if there are none, or no others."""
-        study = self.study
+        study, whole, log = self.study, self.at(surface_share), self.study.log_rows(surface_share)
         seen = np.isin(study.log_context, study.experiment.context[held_out])
-        others = study.log_rows(surface_share).take(np.flatnonzero(~seen))
         if study.long_log is None:
-            return others if 0 < len(others) < len(seen) else None
+            return LogPart.from_rows(whole, log, seen) if 0 < seen.sum() < len(seen) else None
         sums = study.long_log.statistics.without(self._fold_number(study.long_log, held_out))
-        return None if sums is None else self._summed(study.long_log, sums, others, surface_share)
+        if sums is None:
+            return None
+        part = self._summed(study.long_log, sums, log.take(np.flatnonzero(~seen)), surface_share)
+        if isinstance(whole.log, SummedLog):
+            part = replace(part, whole=whole.log)
+        return LogPart(TrainingData(part, whole.experiment), 0, None)
 
     def _log(self, surface_share: float) -> Rows | LogSource:
         rows, long_log = self.study.log_rows(surface_share), self.study.long_log

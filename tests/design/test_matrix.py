@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from deconfound.design import CsrMatrix, DenseMatrix, FeatureMatrix, FloatArray, feature_matrix, stack
+from deconfound.design import (
+    CsrMatrix,
+    DenseMatrix,
+    FeatureMatrix,
+    FloatArray,
+    csr_inner_products,
+    feature_matrix,
+    stack,
+    storage,
+)
 from deconfound.design.storage import PREFIX_COLUMNS, TILE_ROWS
 from deconfound.errors import UsageError
 from tests.support import matrix_contract
@@ -102,3 +111,13 @@ def test_arrays_and_sparse_matrices_are_wrapped_and_feature_matrices_are_not() -
     assert feature_matrix(csr) is csr
     with pytest.raises(UsageError, match="two dimensions"):
         feature_matrix(np.ones(4))
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9])
+def test_sparse_rows_times_themselves_are_computed_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles of four rows, and the same bits as the product with a copy."""
+    monkeypatch.setattr(storage, "SPARSE_TILE_ROWS", 4)
+    csr = sparse.random(rows, 30, density=0.5, format="csr", random_state=rows)
+    gram = csr_inner_products(csr, csr)
+    np.testing.assert_array_equal(gram, csr_inner_products(csr, csr.copy()))
+    np.testing.assert_array_equal(gram, gram.T)

@@ -13,6 +13,7 @@ from deconfound.diagnose.replay_fidelity import (
     OutputDifference,
     OutsideSupport,
     ReplayDraws,
+    beta_binomial_tail,
     check_replay_fidelity,
     compare_experiment_outputs,
     pair_with_replay,
@@ -183,6 +184,12 @@ def test_the_share_outside_has_the_distribution_of_order_statistics():
     assert share_outside(np.array([1.0]), np.array([2.0])) == (1.0, pytest.approx(1 / 2))
     assert share_outside(np.array([1.0, 2.0]), np.array([3.0])) == (1.0, pytest.approx(1 / 3))
     assert share_outside(np.array([1.0, 2.0]), np.array([1.5])) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("count", "trials", "a", "b"), [(0, 9, 2, 3), (3, 9, 2, 30), (9, 9, 1, 1), (40, 200, 6, 95)])
+def test_the_tail_of_the_beta_binomial_distribution(count: int, trials: int, a: int, b: int) -> None:
+    expected = stats.betabinom.sf(count - 1, trials, a, b)
+    assert beta_binomial_tail(count, trials, a, b) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_p_value_of_the_share_outside_is_valid():

@@ -4,7 +4,14 @@ from deconfound.design.arrays import BoolArray, FloatArray, IntArray
 from deconfound.design.folds import Fold, connected_groups, group_folds
 from deconfound.design.matrix import ColumnCovariance, EigenPairs, FeatureMatrix, GramOperator, stack
 from deconfound.design.replay_rows import ReplayRows
-from deconfound.design.rows import UNKNOWN_MODEL, Rows, merge_duplicate_rows, unanimous_code, without_agreeing_repeats
+from deconfound.design.rows import (
+    UNKNOWN_MODEL,
+    Rows,
+    merge_duplicate_rows,
+    number_distinct_rows,
+    unanimous_code,
+    without_agreeing_repeats,
+)
 from deconfound.design.spread import usable_sd
 from deconfound.design.storage import CsrMatrix, DenseMatrix, RawMatrix, csr_inner_products, feature_matrix
 
@@ -28,6 +35,7 @@ __all__ = [
     "feature_matrix",
     "group_folds",
     "merge_duplicate_rows",
+    "number_distinct_rows",
     "stack",
     "unanimous_code",
     "usable_sd",

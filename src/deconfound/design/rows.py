@@ -131,6 +131,11 @@ def merge_duplicate_rows(rows: Rows) -> Rows:
     return Rows(rows.phi.take(first), psi, outcome, model, weight, context, modifiers)
 
 
+def number_distinct_rows(rows: Rows) -> IntArray:
+    """The number (n,) of the row that ``merge_duplicate_rows`` makes of each row."""
+    return np.unique(_representatives(rows), return_inverse=True)[1]
+
+
 def without_agreeing_repeats(rows: Rows) -> Rows:
     """One of each set of rows with equal phi, psi and model, if no two of them have different outcomes.
 

@@ -239,9 +239,26 @@ def is_finite(values: FloatArray) -> bool:
 
 def csr_inner_products(left: sparse.csr_matrix, right: sparse.csr_matrix) -> FloatArray:
     """Inner products (n, m) of two sets of CSR rows, tiles of rows shared among threads."""
+    if left is right:
+        return _csr_gram(left)
     tiles = [left[start : start + SPARSE_TILE_ROWS] for start in range(0, left.shape[0], SPARSE_TILE_ROWS)]
     columns = right.T.tocsr()
     return np.vstack(parallel_map(lambda tile: (tile @ columns).toarray(), tiles))
+
+
+def _csr_gram(rows: sparse.csr_matrix) -> FloatArray:
+    """Inner products (n, n) of CSR rows with each other; a tile of rows is multiplied with itself and those below."""
+    starts = range(0, rows.shape[0], SPARSE_TILE_ROWS)
+    gram = np.empty((rows.shape[0], rows.shape[0]))
+
+    def fill(start: int) -> None:
+        tile = slice(start, start + SPARSE_TILE_ROWS)
+        product = (rows[tile] @ rows[start:].T.tocsr()).toarray()
+        gram[tile, start:] = product
+        gram[start:, tile] = product.T
+
+    parallel_map(fill, starts)
+    return gram
 
 
 def row_tiles(index: IntArray) -> list[IntArray]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import betaincinv
 
 from deconfound.data import Study
 from deconfound.data.encode import encode
@@ -129,7 +129,7 @@ def values_p_value(one: FloatArray, other: FloatArray) -> float:
     probabilities = []
     for source, against in ((one, other), (other, one)):
         rows = round(share_outside_values(source, against) * len(against))
-        share = float(stats.beta.ppf(SHARE_LIMIT_P, rows, len(against) - rows + 1)) if rows else 0.0
+        share = float(betaincinv(rows, len(against) - rows + 1, SHARE_LIMIT_P)) if rows else 0.0
         probabilities.append((1.0 - share / MAX_CONFOUNDING_RATIO) ** len(source))
     return float(min(1.0, 2.0 * min(probabilities) + SHARE_LIMIT_P))
 

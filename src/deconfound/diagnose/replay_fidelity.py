@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse
+from scipy.special import betaln
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.diagnose.multiplicity import PendingFinding
@@ -259,8 +260,16 @@ def share_outside(within: FloatArray, beyond: FloatArray) -> tuple[float, float]
     rank = int(np.ceil(SUPPORT_QUANTILE * len(within)))
     limit = np.sort(within)[rank - 1]
     count = int(np.count_nonzero(beyond > limit * (1 + TIE_RTOL)))
-    p_value = float(stats.betabinom.sf(count - 1, len(beyond), len(within) + 1 - rank, rank))
-    return count / len(beyond), p_value
+    return count / len(beyond), beta_binomial_tail(count, len(beyond), len(within) + 1 - rank, rank)
+
+
+def beta_binomial_tail(count: int, trials: int, a: float, b: float) -> float:
+    """Probability of ``count`` or more of ``trials``, whose common probability is drawn from Beta(a, b)."""
+    if count <= 0:
+        return 1.0
+    more = np.arange(count, trials + 1)
+    log_binomial = -np.log(trials + 1) - betaln(trials - more + 1, more + 1)
+    return float(min(np.exp(log_binomial + betaln(more + a, trials - more + b) - betaln(a, b)).sum(), 1.0))
 
 
 def _output_embedding(blocks: FeatureBlocks, index: IntArray) -> FloatArray:

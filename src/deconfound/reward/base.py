@@ -11,7 +11,7 @@ import numpy as np
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
 from deconfound.reward.auto.attribution import Attribution
 from deconfound.reward.fit import RewardFit
-from deconfound.reward.training_data import TrainingData
+from deconfound.reward.training_data import LogPart, TrainingData
 from deconfound.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -88,6 +88,10 @@ class Family(Protocol):
         """Factor what all candidates share."""
         ...
 
+    def prepare_part(self, part: LogPart, whole: Prepared[Self]) -> Prepared[Self]:
+        """The same for this candidate and a part of the log; ``whole`` is its preparation for all of the log."""
+        ...
+
 
 F = TypeVar("F", bound=Family)
 
@@ -115,6 +119,10 @@ class FamilyDefaults:
     def resolve(self, data: TrainingData) -> Self:  # noqa: ARG002
         """Nothing to estimate beforehand."""
         return self
+
+    def prepare_part(self: F, part: LogPart, whole: Prepared[F]) -> Prepared[F]:  # noqa: ARG002
+        """Anew."""
+        return type(self).prepare(part.data, (self,))
 
     def to_document(self: DataclassInstance) -> dict[str, Any]:
         """All fields."""

@@ -45,6 +45,7 @@ class SummedLog:
     models: tuple[str, ...]  # in the order of their codes
     maps: FeatureMaps
     sample: Rows  # with phi and psi by the same maps
+    whole: SummedLog | None = None  # the log that this is a part of, if it is, and whose scale it has
 
     @property
     def rows(self) -> None:
@@ -100,7 +101,9 @@ class SummedLog:
         """Sums over the columns of ``auto``: phi, psi and intercept, and those of each model."""
         weight, one = self.sums.rows, self._one
         mean = float(self._gram[one, one + 1] / weight)
-        scale, psi = self._kernel_scale()
+        scale = self._own_scale() if self.whole is None else self.whole.moments.scale
+        psi = self.maps.psi_coef / scale.psi_scale  # from [x, 1] to scaled psi (text + dense + 1, r)
+        psi[one] -= scale.psi_mean / scale.psi_scale
         columns = LinearColumns(self.phi_columns, psi.shape[1], len(self.models), len(self.maps.modifier_weight))
         gram, products = self._gram[: one + 1, : one + 1], self._gram[: one + 1, one + 1]
         blocks = [self._of_model(name, psi, mean) for name in self.models]
@@ -117,8 +120,8 @@ class SummedLog:
             psi_repeats_phi=self.maps.psi_repeats_phi,
         )
 
-    def _kernel_scale(self) -> tuple[KernelScale, FloatArray]:
-        """Scales as ``KernelScale.from_log`` has them, and the map from [x, 1] to scaled psi (text + dense + 1, r)."""
+    def _own_scale(self) -> KernelScale:
+        """As ``KernelScale.from_log`` has it."""
         at, weight, one = self.maps.phi_at, self.sums.rows, self._one
         square_norm = float((self.maps.phi_scale**2 * np.diag(self._gram)[at]).sum() / weight)
         psi = self.maps.psi_coef
@@ -127,9 +130,7 @@ class SummedLog:
         variance = np.einsum("ij,ij->j", psi, gram @ psi) / weight - mean**2
         sd = np.sqrt(np.maximum(variance, 0.0))
         length = usable_sd(sd, np.abs(mean) + sd, ROUNDING_OF_SUMS) * np.sqrt(max(len(sd), 1))
-        scaled = psi / length
-        scaled[one] -= mean / length
-        return KernelScale(max(square_norm, np.finfo(np.float64).tiny), mean, length), scaled
+        return KernelScale(max(square_norm, np.finfo(np.float64).tiny), mean, length)
 
     def _to_auto(self, sums: FloatArray, psi: FloatArray) -> FloatArray:
         """Sums with [x, 1] (text + dense + 1, m) -> sums with [phi, scaled psi, 1]."""

@@ -27,11 +27,12 @@ class SummedRows:
 
     rows: Rows
     n_models: int
+    scale: KernelScale
 
     @classmethod
-    def beside(cls, experiment: Rows, log: Rows) -> SummedRows:
-        """The log, with columns for the models of both tables."""
-        return cls(log, count_models(log, experiment))
+    def beside(cls, experiment: Rows, log: Rows, scale: KernelScale | None = None) -> SummedRows:
+        """The log, with columns for the models of both tables, by default on its own scale."""
+        return cls(log, count_models(log, experiment), scale or KernelScale.from_log(log))
 
     @property
     def sample(self) -> Rows:
@@ -55,7 +56,7 @@ class SummedRows:
         if self.n_models * (1 + modifiers) > MAX_MODEL_COLUMNS:
             return None
         mean = float(self.rows.normalized_weight @ self.rows.require_outcome())
-        return moments_of_rows(self.rows, self.n_models, KernelScale.from_log(self.rows), mean)
+        return moments_of_rows(self.rows, self.n_models, self.scale, mean)
 
     @cached_property
     def phi_moments(self) -> Moments:

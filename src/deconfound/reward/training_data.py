@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from deconfound.design import FeatureMatrix, FloatArray, IntArray, Rows, merge_duplicate_rows
+import numpy as np
+from numpy.typing import NDArray
+
+from deconfound.design import FeatureMatrix, FloatArray, IntArray, Rows, merge_duplicate_rows, number_distinct_rows
 from deconfound.errors import UsageError
 from deconfound.linalg import (
     DEFAULT_LIMITS,
@@ -17,6 +20,7 @@ from deconfound.linalg import (
 )
 from deconfound.linalg.pooled_fits import KernelFits, PooledFits, SummedFits
 from deconfound.linalg.subset_moments import SubsetMoments
+from deconfound.reward.auto.component_kernels import KernelScale
 from deconfound.reward.fit import clip
 from deconfound.reward.log_source import LoggedRows, LogSource
 from deconfound.reward.summed_rows import SummedRows
@@ -25,8 +29,15 @@ from deconfound.reward.summed_rows import SummedRows
 class TrainingData:
     """One log and one experiment; computes each factorization once for all families that need it."""
 
-    def __init__(self, log: Rows | LogSource, experiment: Rows, limits: FactorizationLimits = DEFAULT_LIMITS) -> None:
-        source = _in_memory(log, experiment, limits) if isinstance(log, Rows) else log
+    def __init__(
+        self,
+        log: Rows | LogSource,
+        experiment: Rows,
+        limits: FactorizationLimits = DEFAULT_LIMITS,
+        kernel_scale: KernelScale | None = None,
+    ) -> None:
+        """``kernel_scale`` is that of the whole log where this log is a part of one."""
+        source = _in_memory(log, experiment, limits, kernel_scale) if isinstance(log, Rows) else log
         if source.total_weight == 0 or len(experiment) == 0:
             raise UsageError("A reward needs at least one row of log and one of experiment.")
         if source.phi_columns != experiment.phi.shape[1]:
@@ -34,6 +45,7 @@ class TrainingData:
         self.log: LogSource = source
         self.experiment = experiment
         self.limits = limits
+        self._kernel_scale = kernel_scale
         self._baseline_by_penalty: dict[float, Baseline] = {}
         self._pooled_by_min_penalty: dict[float, PooledRidge] = {}
         self.uses_sums = limits.prefers_sums(experiment.phi)  # an experiment of many rows
@@ -42,6 +54,11 @@ class TrainingData:
     def log_rows(self) -> Rows:
         """The log's rows; a uniform sample of them where only sums over all are known."""
         return self.log.sample
+
+    @cached_property
+    def kernel_scale(self) -> KernelScale:
+        """The units of ``auto``'s variances."""
+        return self._kernel_scale or KernelScale.from_log(self.log_rows)
 
     @cached_property
     def experiment_ridge(self) -> ExperimentRidge:
@@ -92,12 +109,31 @@ class TrainingData:
         return self._pooled_by_min_penalty[max(valid)] if valid else None
 
 
-def _in_memory(log: Rows, experiment: Rows, limits: FactorizationLimits) -> LogSource:
+def _in_memory(log: Rows, experiment: Rows, limits: FactorizationLimits, kernel_scale: KernelScale | None) -> LogSource:
     """The log's distinct rows, or sums over them beside a long experiment."""
     distinct = merge_duplicate_rows(log)
     if limits.prefers_sums(experiment.phi):
-        return SummedRows.beside(experiment, distinct)
+        return SummedRows.beside(experiment, distinct, kernel_scale)
     return LoggedRows(distinct)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogPart:
+    """A part of a log beside the same experiment, in units of the whole log: variances were estimated in those."""
+
+    data: TrainingData
+    distinct_rows: int  # of the whole log; 0 where only sums are known
+    removed: IntArray | None  # numbers of those that the part lacks; None if it has some of the rows merged into one
+
+    @classmethod
+    def from_rows(cls, whole: TrainingData, log: Rows, is_removed: NDArray[np.bool_]) -> LogPart:
+        """Without some of the rows (n,) that ``whole`` was made of."""
+        part = log.take(np.flatnonzero(~is_removed))
+        data = TrainingData(part, whole.experiment, whole.limits, whole.kernel_scale)
+        number = number_distinct_rows(log)
+        count, lost = np.bincount(number), np.bincount(number, weights=is_removed)
+        is_exact = bool(((lost == 0) | (lost == count)).all())
+        return cls(data, len(count), np.flatnonzero(lost) if is_exact else None)
 
 
 @dataclass(frozen=True, slots=True)

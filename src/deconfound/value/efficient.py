@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, ncx2
-from scipy.stats import f as f_distribution
+from scipy.special import fdtrc
 
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
@@ -106,6 +105,8 @@ def _widening(values: Values, plain: Values, exclusion: ExclusionTest, uses: NDA
 
     Standard errors never become larger than the doubly robust ones.
     """
+    from scipy.stats import chi2, ncx2  # takes a third of a second to import, and few evaluations come here
+
     squared_bias = np.maximum(exclusion.bias**2 - exclusion.bias_standard_error**2, 0.0)[uses]
     ratio = squared_bias / np.diag(values.covariance)[uses]
     quantile = np.where(ratio > 0, ncx2.ppf(WIDENING_LEVEL, 1, ratio), chi2.ppf(WIDENING_LEVEL, 1))
@@ -177,7 +178,7 @@ class _Candidates:
             statistic=statistic,
             df=df,
             residual_df=residual_df,
-            p_value=float(f_distribution.sf(statistic, df, residual_df)) if df else np.nan,
+            p_value=float(fdtrc(df, residual_df, max(statistic, 0.0))) if df else np.nan,
             bias=bias,
             bias_standard_error=np.sqrt(influence.variance()),
             sensitivity=(smoothed.weights.weight * (1 - self.probability)).sum(axis=0),

@@ -29,7 +29,7 @@ def test_shares_are_covariances_with_the_whole_over_its_variance() -> None:
     prepared = Auto.prepare(TrainingData(pair.log, pair.experiment), [Auto(SOME_VARIANCES)])
     everything = np.arange(len(pair.experiment))
     parts = []
-    for fit in prepared.split_by_source(everything):
+    for fit in (prepared.from_log(), prepared.from_experiment(everything)):
         assert fit.phi_coef is not None
         assert fit.psi_coef is not None
         assert fit.model_effect is not None

@@ -78,7 +78,7 @@ def test_the_two_sources_of_a_fit_add_up_to_it(pair: Pair) -> None:
     prepared = Auto.prepare(TrainingData(pair.log, pair.experiment), [Auto(SOME_VARIANCES)])
     everything = np.arange(len(pair.experiment))
     whole = prepared.fit(Auto(SOME_VARIANCES), everything)
-    from_log, from_experiment = prepared.split_by_source(everything)
+    from_log, from_experiment = prepared.from_log(), prepared.from_experiment(everything)
     for name in ("phi_coef", "psi_coef", "model_effect", "modifier_coef"):
         both = getattr(from_log, name) + getattr(from_experiment, name)
         np.testing.assert_allclose(both, getattr(whole, name), rtol=0, atol=AGREE)

@@ -41,7 +41,7 @@ def test_predictions_and_fits_agree_to_eight_digits(prepared):
 def test_the_shares_of_the_sources_add_up_to_the_fit(prepared):
     candidate, by_rows, by_sums = prepared
     train = np.arange(60)
-    from_log, from_experiment = by_rows.split_by_source(train)
+    from_log, from_experiment = by_rows.from_log(), by_rows.from_experiment(train)
     expected = from_experiment.phi_coef
     total = by_sums.fit(candidate, train).phi_coef
     np.testing.assert_allclose(total - from_log.phi_coef, expected, atol=1e-8)

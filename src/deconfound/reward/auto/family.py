@@ -21,10 +21,11 @@ from deconfound.reward.auto.variance_components import (
     prior_mean,
     subsample,
 )
-from deconfound.reward.base import FamilyDefaults
+from deconfound.reward.base import FamilyDefaults, Prepared
 from deconfound.reward.fit import RewardFit
-from deconfound.reward.training_data import TrainingData
+from deconfound.reward.training_data import LogPart, TrainingData
 
+MAX_REMOVED_SHARE = 0.25  # of the log's distinct rows; without more of them, a new factorization takes less time
 MAX_FACTORED_ROWS = 2_000  # of the experiment; with more, one factorization per fold and bootstrap refit takes minutes
 
 
@@ -72,6 +73,10 @@ class Auto(FamilyDefaults):
             return PreparedLongAuto.condition_on_log(data.log.moments, data.experiment, variances)
         return PreparedAuto.condition_on_log(data, variances, cls.max_log_rows)
 
+    def prepare_part(self, part: LogPart, whole: Prepared[Self]) -> Prepared[Self]:
+        """With the factorization of the whole log where few rows are missing."""
+        return whole.without(part) if isinstance(whole, PreparedAuto) else type(self).prepare(part.data, (self,))
+
 
 def _fit_variances(data: TrainingData) -> VarianceComponents:
     if data.log.rows is None and data.log.moments is not None:
@@ -96,7 +101,7 @@ class PreparedAuto:
         cls, data: TrainingData, variances: VarianceComponents, max_log_rows: int | None
     ) -> PreparedAuto:
         """One factorization with as many rows as the log has distinct ones, at most ``max_log_rows``."""
-        scale, center = KernelScale.from_log(data.log_rows), prior_mean(data)
+        scale, center = data.kernel_scale, prior_mean(data)
         log, experiment = subsample(data.log_rows, max_log_rows), data.experiment
         log_rows, experiment_rows = (KernelRows.from_rows(rows, scale) for rows in (log, experiment))
         observed = log_rows.covariance(log_rows, variances.reward + variances.bias)
@@ -107,6 +112,19 @@ class PreparedAuto:
         posterior = kind.condition(observed, log.require_outcome() - center, between, few)
         weights = ExperimentWeights(posterior.few, experiment, center, variances.noise)
         return cls(variances, scale, log, experiment, center, posterior, weights)
+
+    def without(self, part: LogPart) -> PreparedAuto:
+        """The same for a part of the log; its removed rows have weight zero."""
+        removed, variances = part.removed, self.variance_components
+        is_sample = part.distinct_rows != len(self.log)
+        if removed is None or is_sample or isinstance(self.posterior, IterativeGaussian):
+            return PreparedAuto.condition_on_log(part.data, variances, Auto.max_log_rows)
+        if len(removed) > MAX_REMOVED_SHARE * len(self.log):
+            return PreparedAuto.condition_on_log(part.data, variances, Auto.max_log_rows)
+        center = prior_mean(part.data)
+        posterior = self.posterior.without(removed, self.log.require_outcome() - center)
+        weights = ExperimentWeights(posterior.few, self.experiment, center, variances.noise)
+        return replace(self, prior_mean=center, posterior=posterior, weights=weights)
 
     def predict(self, candidate: Auto, train_subsets: Sequence[IntArray]) -> list[FloatArray]:  # noqa: ARG002
         """One small solve per subset."""
@@ -122,14 +140,21 @@ class PreparedAuto:
         """Shares by source and view."""
         trains = (np.arange(len(self.experiment)), *bootstrap_rows)
         self.weights.of(trains)  # all subsets together
-        fits = (self.split_by_source(train) for train in trains)
+        from_log = self.from_log()
+        fits = ((from_log, self.from_experiment(train)) for train in trains)
         return attribute(fits, replay, self.variance_components)
 
-    def split_by_source(self, train: IntArray) -> tuple[RewardFit, RewardFit]:
-        """Two rewards that add up to the fit less the prior mean: from the log's and from the experiment's outcomes."""
+    def from_log(self) -> RewardFit:
+        """The summand of the reward that comes from the log's outcomes.
+
+        Together with ``from_experiment`` and the prior mean it is the fit.
+        """
+        return self._reward(self.posterior.observed_solution, np.zeros(len(self.experiment)), 0.0)
+
+    def from_experiment(self, train: IntArray) -> RewardFit:
+        """The summand that comes from the experiment's outcomes."""
         (weights,) = self.weights.of([train])
-        from_log = self._reward(self.posterior.observed_solution, np.zeros_like(weights), 0.0)
-        return from_log, self._reward(-self.posterior.cross_weights(weights), weights, 0.0)
+        return self._reward(-self.posterior.cross_weights(weights), weights, 0.0)
 
     def _reward(self, log_weights: FloatArray, experiment_weights: FloatArray, center: float) -> RewardFit:
         """The reward's components times the weights of the rows that they were observed on."""
@@ -164,7 +189,9 @@ def _modifier_sum_by_model(*weighted: tuple[Rows, FloatArray]) -> FloatArray:
     """Sum of weights times modifiers by model code (k, c), without rows of unknown models."""
     present = [(r.model, r.modifiers, w) for r, w in weighted if r.model is not None and r.modifiers is not None]
     code = np.concatenate([model for model, _, _ in present])
-    products = np.vstack([weights[:, None] * modifiers for _, modifiers, weights in present])
-    total = np.zeros((int(code.max(initial=-1)) + 1, products.shape[1]))
-    np.add.at(total, code[code >= 0], products[code >= 0])
+    total = np.zeros((int(code.max(initial=-1)) + 1, present[0][1].shape[1]))
+    for model, modifiers, weights in present:
+        for each in np.unique(model[model >= 0]).tolist():
+            rows = np.flatnonzero(model == each)
+            total[each] += weights[rows] @ modifiers[rows]
     return total
