@@ -41,7 +41,7 @@ def with_all_rows(sample: TableCounts, long_log: LongLogArrays) -> TableCounts:
     return replace(
         sample,
         rows=statistics.rows,
-        contexts=statistics.outcomes.contexts,
+        contexts=min(statistics.outcomes.contexts, statistics.rows),  # many are counted approximately
         rows_per_model=tuple(int(n) for n in statistics.outcomes.rows_per_model),
         fingerprint=f"{statistics.fingerprint:032x}",
     )

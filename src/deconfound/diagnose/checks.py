@@ -18,10 +18,13 @@ from deconfound.diagnose.replay_fidelity import check_replay_fidelity
 from deconfound.diagnose.sanity import check_sanity
 from deconfound.errors import check_seed
 from deconfound.features import FeatureSpec
+from deconfound.features.log_pass import long_log_width
 from deconfound.features.study_arrays import StudyArrays
+from deconfound.features.summed_study import streamed_if_long
 from deconfound.findings import Finding
 from deconfound.loading import load_contexts
 from deconfound.loading.sources import TableLike
+from deconfound.long_experiment import features_for
 from deconfound.progress import Progress, no_progress
 from deconfound.threads import one_blas_thread
 from deconfound.value.multiple_comparisons import check_level
@@ -56,7 +59,10 @@ def check(
     check_level(level)
     check_seed(seed)
     progress("reading texts", 0.0)
-    study = study.in_content_order()
+    study = streamed_if_long(study.in_content_order(), features)
+    features = features_for(len(study.experiment), features)
+    if study.log_stream is not None:  # the columns that an evaluation has, or its numbers would be others
+        features = replace(features, buckets=long_log_width(features.buckets))
     arrays = StudyArrays.from_study(study, features)
     contexts = None if target is None else load_contexts(target)
     return run_checks(study, arrays, seed=seed, level=level, target=contexts, progress=progress).findings

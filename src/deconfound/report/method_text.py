@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 
+from deconfound.design.outcome_sums import MAX_CLUSTERS
 from deconfound.escaping import escape_line
 from deconfound.features import Featurizer
 from deconfound.findings import LONG_LOG
@@ -48,7 +49,8 @@ def _table_lines(result: Result) -> list[str]:
     for name, counts in tables.items():
         source = escape_line(counts.source)
         unused = f"; unused columns: {join_names(counts.unused_columns)}" if counts.unused_columns else ""
-        lines.append(f"{name + ':':<{width + 1}} {counts.rows:,} rows, {counts.contexts:,} contexts ({source}){unused}")
+        contexts = f"{'about ' * (counts.contexts > MAX_CLUSTERS)}{counts.contexts:,} contexts"
+        lines.append(f"{name + ':':<{width + 1}} {counts.rows:,} rows, {contexts} ({source}){unused}")
     return lines
 
 

@@ -22,12 +22,13 @@ def scope_lines(result: Result) -> list[str]:
 
 
 def _row_lines(result: Result) -> list[str]:
-    """Which rows were read, if conditions chose some."""
-    return [
+    """Which rows were read, if conditions chose some; what several tables note is said once."""
+    noted = (
         escape_line(finding.details.message)
         for finding in result.findings
         if finding.check == "rows left out" and finding.verdict == "pass" and isinstance(finding.details, Notice)
-    ]
+    )
+    return list(dict.fromkeys(noted))
 
 
 def _scale_lines(result: Result) -> list[str]:

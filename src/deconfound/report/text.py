@@ -37,6 +37,10 @@ NOTHING = "none"  # in a table, where the experiment has too few rows of a model
 SENSITIVITY = "How wrong could it be?"
 METHOD = "How this was computed"
 COMPARISONS = "Comparisons"
+ONE_DRAW = (
+    " Each model was replayed once per context, so that one output stands for all that it might write there; several "
+    "draws (deconfound replay --draws 5) show more."
+)
 
 
 class Section(NamedTuple):
@@ -122,7 +126,7 @@ def value_rows(result: Result) -> list[tuple[str, ...]]:
     level, scale = format_percent(result.level), Scale.of(result)
     cost, gross = result.values.cost, result.values.before_cost
     has_target = result.population.kind == "target"
-    comparisons = ("raw log", "log bias", "experiment alone")
+    comparisons = ("raw log", "log bias", "experiment alone ± SE")
     interval = f"{level} interval"
     first = ("value", interval) if cost is None else ("net value", interval, "cost", "gross value")
     rows: list[tuple[str, ...]] = [("", "model", *first, *comparisons)]
@@ -204,8 +208,15 @@ def _routing_lines(result: Result) -> list[str]:
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
             f"replayed contexts). Most likely best: {models}."
             f"{' On average, routing pays nevertheless.' * in_answer}"
+            f"{ONE_DRAW * _has_one_draw(result)}"
         )
     return [*routing, contexts]
+
+
+def _has_one_draw(result: Result) -> bool:
+    """Whether texts were replayed once per context and model, so that noise between draws is not averaged out."""
+    replay = result.counts.replay
+    return result.featurizer.layout.reads_text and replay.rows <= replay.contexts * len(result.models)
 
 
 def segment_sections(result: Result) -> list[Section]:
