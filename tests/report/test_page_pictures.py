@@ -104,7 +104,7 @@ def test_negative_shares_are_to_the_left_of_zero(result):
         if share.text.startswith("-"):
             assert share.start + share.width == pytest.approx(chart.zero, abs=0.02)
         else:
-            assert share.start == pytest.approx(chart.zero, abs=share.width if share.text == "0 %" else 0.0)
+            assert share.start == pytest.approx(chart.zero, abs=share.width + 0.01 if share.text == "0 %" else 0.0)
     assert any(share.text.startswith("-") for share in chart.shares)
 
 
