@@ -159,12 +159,12 @@ def scripted_server(script: Script = echo) -> Iterator[ScriptedServer]:
     async def start() -> asyncio.Server:
         listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=512)
         server.port = listening.sockets[0].getsockname()[1]
-        ready.set()
         return listening
 
     def run() -> None:
         asyncio.set_event_loop(loop)
         listening = loop.run_until_complete(start())
+        loop.call_soon(ready.set)  # not before: a stop that comes before ``run_forever`` would be lost
         loop.run_forever()
         listening.close()
         tasks = asyncio.all_tasks(loop)
