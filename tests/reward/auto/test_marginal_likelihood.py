@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from deconfound.design import FloatArray
-from deconfound.reward.auto.marginal_likelihood import LogNormalPrior, log_likelihood, maximize_marginal_likelihood
+from deconfound.reward.auto.marginal_likelihood import log_likelihood, maximize_marginal_likelihood
 from deconfound.threads import one_blas_thread
 
-PRIOR = LogNormalPrior(median=np.array([0.1, 1.0]), log_sd=np.full(2, 3.0))
+START = np.array([0.1, 1.0])
 
 
 def test_the_likelihood_is_that_of_a_normal_distribution_and_its_gradient_is_the_slope() -> None:
@@ -34,25 +34,12 @@ def test_a_covariance_that_is_not_positive_definite_has_likelihood_zero() -> Non
     assert (gradient == 0).all()
 
 
-def test_a_component_without_information_stays_at_its_prior_median() -> None:
+def test_a_component_without_information_stays_at_its_start() -> None:
     """A kernel of zeros leaves the likelihood constant, so only the prior counts."""
     target = np.random.default_rng(0).standard_normal(30)
-    fitted = maximize_marginal_likelihood([np.zeros((30, 30)), np.eye(30)], target, PRIOR)
-    assert fitted[0] == pytest.approx(PRIOR.median[0])
+    fitted = maximize_marginal_likelihood([np.zeros((30, 30)), np.eye(30)], target, START, 3.0)
+    assert fitted[0] == pytest.approx(START[0])
     assert fitted[1] == pytest.approx(target @ target / 30, rel=0.05)
-
-
-def test_a_narrow_prior_holds_against_few_rows_and_yields_to_many() -> None:
-    """The likelihood's weight grows with the rows, the prior's does not: 20 times the median is e^3."""
-    rng, truth = np.random.default_rng(2), 20 * PRIOR.median[0]
-    narrow = LogNormalPrior(PRIOR.median, np.array([0.5, 3.0]))
-    ratios = []
-    for rows in (4, 400):
-        target = np.sqrt(truth) * rng.standard_normal(rows)
-        fitted = maximize_marginal_likelihood([np.eye(rows), 1e-6 * np.eye(rows)], target, narrow)
-        ratios.append(fitted[0] / (target @ target / rows))
-    assert ratios[0] < 0.5
-    assert ratios[1] == pytest.approx(1.0, abs=0.1)
 
 
 def mean_log_error(draws: int, rows: int) -> FloatArray:
@@ -65,7 +52,7 @@ def mean_log_error(draws: int, rows: int) -> FloatArray:
         for _ in range(draws):
             signal, noise = features @ rng.standard_normal(6), rng.standard_normal(rows)
             target = signal * np.sqrt(true[0]) + np.sqrt(true[1]) * noise
-            estimates.append(maximize_marginal_likelihood(kernels, target, PRIOR))
+            estimates.append(maximize_marginal_likelihood(kernels, target, START, 3.0))
     return np.asarray(np.log(np.array(estimates) / true).mean(axis=0))
 
 

@@ -18,10 +18,11 @@ from deconfound.reward.auto.moment_likelihood import MomentLikelihood
 from deconfound.reward.auto.moment_posterior import MomentPosterior
 from deconfound.reward.auto.primal_rows import PrimalRows
 from deconfound.reward.auto.variance_components import (
+    PRIOR_LOG_SD,
     VarianceComponents,
     present_components,
+    prior_variances,
     subsample,
-    variance_prior,
 )
 from deconfound.reward.fit import RewardFit
 
@@ -67,16 +68,16 @@ def _likelihood(moments: LinearMoments, experiment: Rows, width: int) -> MomentL
 def _maximize(likelihood: MomentLikelihood, present: BoolArray, guess: FloatArray | None) -> FloatArray:
     """The variances that are ``present``."""
     moments = likelihood.moments
-    prior = variance_prior(moments.square / moments.weight).take(present)
+    start = prior_variances(moments.square / moments.weight)
 
     def log_likelihood(log_variances: FloatArray) -> tuple[float, FloatArray]:
-        variances = np.zeros(len(present))
+        variances = np.zeros(len(start))
         variances[present] = np.exp(log_variances)
         value, gradient = likelihood.evaluate(VarianceComponents.from_array(variances))
         return value, gradient[present]
 
     count = moments.weight + len(likelihood.target)
-    return maximize_posterior_density(log_likelihood, prior, count, guess)
+    return maximize_posterior_density(log_likelihood, start[present], PRIOR_LOG_SD, count, guess)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, optimize
 
-from deconfound.design import BoolArray, FloatArray
+from deconfound.design import FloatArray
 
 MAX_ITERATIONS = 60  # of L-BFGS-B, which usually stops after 20 to 40
 FTOL = 1e-3  # divided by the number of rows; the search stops at gains in log-likelihood of about this size
-MAX_LOG_STEP = 10.0  # from the prior median; at exp(-10) a component is absent, at exp(10) it is everything
+MAX_LOG_STEP = 10.0  # from the start; at exp(-10) a component is absent, at exp(10) it is everything
 FAILED_OBJECTIVE = 1e12  # of variances whose covariance is not positive definite; larger than any real objective
 
 
@@ -41,54 +40,43 @@ def log_likelihood(
     return likelihood, gradient
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LogNormalPrior:
-    """Independent log-normal distributions of variances."""
-
-    median: FloatArray  # (m,)
-    log_sd: FloatArray  # (m,) standard deviation of log(variance)
-
-    def take(self, at: BoolArray) -> LogNormalPrior:
-        """The prior of some of the variances."""
-        return LogNormalPrior(self.median[at], self.log_sd[at])
-
-
 def maximize_marginal_likelihood(
-    kernels: Sequence[FloatArray], target: FloatArray, prior: LogNormalPrior
+    kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, prior_log_sd: float
 ) -> FloatArray:
     """Variances (m,) of the kernels by ``maximize_posterior_density``."""
     return maximize_posterior_density(
-        lambda log_variances: log_likelihood(log_variances, kernels, target), prior, len(target)
+        lambda log_variances: log_likelihood(log_variances, kernels, target), start, prior_log_sd, len(target)
     )
 
 
 def maximize_posterior_density(
     log_likelihood: Callable[[FloatArray], tuple[float, FloatArray]],
-    prior: LogNormalPrior,
+    start: FloatArray,
+    prior_log_sd: float,
     rows: float,
     guess: FloatArray | None = None,
 ) -> FloatArray:
-    """Variances (m,) that maximise a likelihood times the prior's density of log(variance).
+    """Variances (m,) that maximise a likelihood times a log-normal prior around ``start``.
 
     ``log_likelihood`` takes log(variances) and returns its value and gradient; ``rows`` is the number of outcomes
-    behind it. A component about which the data contain no information stays at its prior median. The search begins at
-    ``guess``, by default at the medians.
+    behind it. ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data
+    contain no information stays at its start. The search begins at ``guess``, by default at ``start``.
     """
-    origin = np.log(prior.median)
+    origin = np.log(start)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
         likelihood, gradient = log_likelihood(origin + step)
-        penalty, slope = 0.5 * float(((step / prior.log_sd) ** 2).sum()), step / prior.log_sd**2
+        prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):
-            return FAILED_OBJECTIVE + penalty, slope
-        return penalty - likelihood, slope - gradient
+            return FAILED_OBJECTIVE + prior, step / prior_log_sd**2
+        return prior - likelihood, step / prior_log_sd**2 - gradient
 
     optimum = optimize.minimize(
         objective,
-        np.zeros(len(origin)) if guess is None else np.log(guess) - origin,
+        np.zeros(len(start)) if guess is None else np.log(guess) - origin,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(origin),
+        bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),
         options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(rows, 1)},
     )
     return np.asarray(np.exp(origin + optimum.x))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from deconfound.design import FloatArray, Rows, stack, without_agreeing_repeats
 from deconfound.errors import UsageError
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
-from deconfound.reward.auto.marginal_likelihood import LogNormalPrior, maximize_marginal_likelihood
+from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
 from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import TrainingData
 from deconfound.threads import one_blas_thread
@@ -21,15 +21,11 @@ ROWS_PER_SOURCE = 300
 PRIOR_REWARD_SHARE, PRIOR_BIAS_SHARE = 1 / 3, 1 / 30
 """Prior median of a component's variance, as a share of the outcome's variance; the search starts there."""
 
+PRIOR_BY_CONTEXT_SHARE = 1 / 30
+"""The same for the part of reward or bias that depends on model and context together."""
+
 PRIOR_LOG_SD = 3.0
 """Prior standard deviation of log(variance): one standard deviation is a factor of 20."""
-
-PRIOR_BY_CONTEXT_SHARE, PRIOR_BY_CONTEXT_LOG_SD = 1 / 300, 1.0
-"""The same for the part of reward or bias that depends on model and context together.
-
-It has a coefficient per model and feature, so that it can fit noise. A few hundred rows that contradict this prior
-outweigh it; fewer do not.
-"""
 
 MULTIPLE_RTOL = 1e-9
 """Relative difference of two sets of features that counts as rounding."""
@@ -100,26 +96,23 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
     bias_kernels = (kernel * both_from_log for kernel in reward_kernels)
     kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones)]
     target = both.require_outcome() - prior_mean(data)
+    start = prior_variances(float(target.var()))
     present = _identifiable(data)
     used = [kernel for kernel, is_present in zip(kernels, present, strict=True) if is_present]
-    variances = np.zeros(len(present))
+    variances = np.zeros(len(start))
     with one_blas_thread():
-        prior = variance_prior(float(target.var())).take(present)
-        variances[present] = maximize_marginal_likelihood(used, target, prior)
+        variances[present] = maximize_marginal_likelihood(used, target, start[present], PRIOR_LOG_SD)
     return VarianceComponents.from_array(variances)
 
 
-def variance_prior(outcome_variance: float) -> LogNormalPrior:
-    """The prior of all variances (11,), at whose median the search starts."""
-    shares = [_by_component(share, PRIOR_BY_CONTEXT_SHARE) for share in (PRIOR_REWARD_SHARE, PRIOR_BIAS_SHARE)]
-    log_sd = _by_component(PRIOR_LOG_SD, PRIOR_BY_CONTEXT_LOG_SD)
-    median = max(outcome_variance, MIN_VARIANCE) * np.array([*shares[0], *shares[1], 1.0])
-    return LogNormalPrior(median, np.array([*log_sd, *log_sd, PRIOR_LOG_SD]))
+def prior_variances(outcome_variance: float) -> FloatArray:
+    """Prior medians of all variances (11,), at which the search starts."""
+    shares = np.array([*_prior_shares(PRIOR_REWARD_SHARE), *_prior_shares(PRIOR_BIAS_SHARE), 1.0])
+    return max(outcome_variance, MIN_VARIANCE) * shares
 
 
-def _by_component(other: float, by_context: float) -> tuple[float, ...]:
-    """A number for each component of reward or bias (5,)."""
-    return other, other, other, by_context, other
+def _prior_shares(share: float) -> tuple[float, ...]:
+    return share, share, share, PRIOR_BY_CONTEXT_SHARE, share
 
 
 def prior_mean(data: TrainingData) -> float:
