@@ -13,6 +13,7 @@ from deconfound.data import Mask
 from deconfound.data.encode import UNKNOWN_CODE, encode_by_appearance
 from deconfound.errors import Problem
 from deconfound.formatting import quote
+from deconfound.loading.decoded_size import decode_dictionary
 from deconfound.loading.raw import Column
 
 Floats = NDArray[np.float64]
@@ -81,12 +82,6 @@ def refuse_infinite(column: Column, values: Floats, problems: list[Problem]) -> 
 def is_string_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type is one of the string types."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def decode_dictionary(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.DataType]:
-    """The values of a dictionary-encoded column, and their type."""
-    kind = values.type
-    return (values.cast(kind.value_type), kind.value_type) if pa.types.is_dictionary(kind) else (values, kind)
 
 
 def _parse_numbers(column: Column, texts: pa.ChunkedArray, problems: list[Problem], fix: str) -> Floats:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from deconfound.data import RowNumbers
 from deconfound.formatting import quote
+from deconfound.loading.decoded_size import decoded_bytes, fitting_pieces, without_dictionaries
 from deconfound.loading.file_stamp import FileStamp, require_unchanged
 from deconfound.loading.files import File, file_error
 from deconfound.loading.input_limit import require_columns
@@ -67,18 +68,18 @@ class ParquetRows:
         rows = size = 0
         for batch in decoded:
             for piece in self._pieces(batch):
-                if pieces and (rows + piece.num_rows > self.batch_rows or size + piece.nbytes > self.batch_bytes):
+                more = decoded_bytes(piece)
+                if pieces and (rows + piece.num_rows > self.batch_rows or size + more > self.batch_bytes):
                     yield pa.Table.from_batches(pieces).combine_chunks()
                     pieces, rows, size = [], 0, 0
                 pieces.append(piece)
-                rows, size = rows + piece.num_rows, size + piece.nbytes
+                rows, size = rows + piece.num_rows, size + more
         if pieces:
             yield pa.Table.from_batches(pieces).combine_chunks()
 
     def _pieces(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Decoded rows, cut where they are more than fit into a batch."""
-        rows = int(max(1, batch.num_rows * self.batch_bytes / max(batch.nbytes, self.batch_bytes, 1)))
-        return [batch.slice(start, rows) for start in range(0, batch.num_rows, rows)]
+        """Decoded rows without dictionaries, cut where they are more than fit into a batch."""
+        return [without_dictionaries(piece) for piece in fitting_pieces(batch, self.batch_bytes)]
 
 
 def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int) -> list[ParquetRows]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from deconfound.loading.decoded_size import decoded_bytes
 from deconfound.loading.parquet_footer import Footer, read_footer
 
 PROBED_ROWS = 64  # at the beginning of a row group
@@ -60,7 +61,7 @@ class ParquetSize:
                 file = parquet.ParquetFile(handle, pre_buffer=False)
                 for at in _evenly(len(filled), PROBED_GROUPS):
                     probe = next(file.iter_batches(PROBED_ROWS, [filled[at]], list(self.growing)), None)
-                    sizes += 0 if probe is None else probe.nbytes
+                    sizes += 0 if probe is None else decoded_bytes(probe)
                     rows += 0 if probe is None else probe.num_rows
         except (pa.ArrowException, OSError, ValueError):
             return None  # reported when the rows are read
