@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deconfound.loading import load
+from deconfound.data import RowNumbers
+from deconfound.errors import Problem
+from deconfound.loading import convert, evidence_texts, load, parquet_size
 from deconfound.loading.decoded_size import decode_dictionary, decoded_bytes
 from deconfound.loading.files import resolve_file
-from deconfound.loading.log_files import open_log
+from deconfound.loading.log_files import MIN_HEAD_ROWS, open_log
+from deconfound.loading.log_plan import LogPlan
 from deconfound.loading.log_size import LongLog
-from deconfound.loading.parquet_rows import parquet_parts
+from deconfound.loading.parquet_rows import ParquetRows, parquet_parts
+from deconfound.loading.parquet_size import ParquetSize
+from deconfound.loading.raw import Column
 from tests.loading.test_log_size import no_sizes
 from tests.loading.test_long_log import assert_same
 
@@ -100,3 +106,78 @@ def test_a_log_of_categories_in_batches_is_the_same_study(tmp_path, in_memory):
     study = load(log=source, **around(), long_log=SIZES)
     assert max(log.arrow.nbytes for part in study.log_stream.parts for log in part.batches()) < 2 * BATCH_BYTES
     assert_same(study, load(log=table, **around()))
+
+
+LONG = [f"{number} {'word ' * 40_000}" for number in range(3)]  # 200 KB
+LONG_SIZES = LongLog(min_rows=0, min_bytes=0, batch_bytes=500_000, head_bytes=60_000)
+
+
+def plain(table: pa.Table, kind: pa.DataType) -> pa.Table:
+    return table.set_column(0, "context", table["context"].cast(pa.string()).cast(kind))
+
+
+@pytest.mark.parametrize("footer", ["sizes", "no sizes"])
+def test_few_long_rows_are_decoded_at_once(tmp_path, monkeypatch, footer):
+    if footer == "no sizes":
+        no_sizes(monkeypatch)
+    path = saved(tmp_path / "log.parquet", plain(categories(60, LONG), pa.large_string()), row_group_size=40)
+    decoded = []
+    pieces = ParquetRows._pieces
+    monkeypatch.setattr(ParquetRows, "_pieces", lambda self, rows: decoded.append(rows.nbytes) or pieces(self, rows))
+    parts = parquet_parts(resolve_file(path, "log.parquet"), 1 << 16, 500_000, 1 << 28)
+    assert sum(raw.arrow.num_rows for part in parts for raw, _ in part.batches()) == 60
+    assert max(decoded) <= 500_000
+
+
+def test_few_long_rows_are_probed(tmp_path, monkeypatch):
+    no_sizes(monkeypatch)
+    monkeypatch.setattr(parquet_size, "PROBED_BYTES", 500_000)
+    path = saved(tmp_path / "log.parquet", categories(60, LONG))
+    measured = []
+    monkeypatch.setattr(parquet_size, "decoded_bytes", lambda rows: measured.append(rows.num_rows) or 1_000_000)
+    ParquetSize.of(path).probe()
+    assert measured == [4]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_log_of_long_cells_in_batches_is_the_same_study(tmp_path, kind):
+    table = plain(categories(60, LONG), kind)
+    study = load(log=saved(tmp_path / "log.parquet", table, row_group_size=40), **around(LONG), long_log=LONG_SIZES)
+    assert_same(study, load(log=table, **around(LONG)))
+
+
+def plan_of(table: pa.Table, path: Path, monkeypatch: pytest.MonkeyPatch) -> LogPlan:
+    plans = []
+    made = LogPlan.of
+    monkeypatch.setattr(LogPlan, "of", lambda more, head: plans.append(made(more, head)) or plans[-1])
+    load(log=saved(path / "log.parquet", table), **around(LONG), long_log=LONG_SIZES)
+    return plans[0]
+
+
+def test_first_rows_above_every_batch_have_short_texts_and_all_values(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence_texts, "MAX_EVIDENCE_BYTES", 100_000)
+    plan = plan_of(plain(categories(60, LONG), pa.string()), tmp_path, monkeypatch)
+    assert decoded_bytes(plan.evidence.arrow) < 150_000
+    assert plan.evidence.arrow.num_rows == MIN_HEAD_ROWS
+    assert plan.expected["outcome"].to_pylist() == [float(number % 2) for number in range(MIN_HEAD_ROWS)]
+
+
+def test_first_rows_with_messages_stay_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence_texts, "MAX_EVIDENCE_BYTES", 100_000)
+    table = categories(60, LONG)
+    messages = [json.dumps([{"role": "user", "content": text}]) for text in table["context"].to_pylist()]
+    plan = plan_of(table.set_column(0, "context", pa.array(messages)), tmp_path, monkeypatch)
+    assert decoded_bytes(plan.evidence.arrow) > 1_000_000
+
+
+def test_texts_too_long_for_one_table_are_not_called_invalid(monkeypatch):
+    column = Column("context", pa.chunked_array([["fine", "also"]]), "log.parquet", RowNumbers())
+
+    def overflow(_chunk: pa.Array) -> list[pa.Array]:
+        raise pa.ArrowInvalid("offset overflow")
+
+    monkeypatch.setattr(convert, "_split_chunk", overflow)
+    problems: list[Problem] = []
+    assert convert.as_strings(column, problems) is None
+    assert [str(problem.where) for problem in problems] == ["log.parquet"]
+    assert "too long" in problems[0].what
