@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data.log_counts import LogCounts
-from deconfound.data.tables import Log, RowNumbers, is_in
+from deconfound.data.row_order import Hashes, row_hashes, uniform_ranks
+from deconfound.data.tables import Log, Mask, RowNumbers, is_in
 
 SAMPLE_ROWS = 50_000
 """Rows of a streamed log that are in memory, for checks that look at single rows."""
@@ -88,9 +89,17 @@ def slices_of(log: Log, rows_per_batch: int) -> tuple[TablePart, ...]:
 def stream_rows(log: Log, contexts: Collection[str], rows_per_batch: int) -> tuple[LogStream, Log]:
     """A log in memory, in content order, as a stream, and its sample; ``contexts`` are the replayed ones.
 
-    The content order is that of a hash of the rows, so its first rows are a uniform sample.
+    The sample is a simple random one that depends on contents only, also where contents recur.
     """
     on_replayed = log.filter(is_in(log.arrow["context_id"], contexts))
-    first = np.arange(len(log)) < SAMPLE_ROWS
-    sample = log if first.all() else log.filter(first)
+    sample = (
+        log if len(log) <= SAMPLE_ROWS else log.filter(_smallest(uniform_ranks(row_hashes(log.arrow)), SAMPLE_ROWS))
+    )
     return LogStream(slices_of(log, rows_per_batch), len(log), on_replayed), sample
+
+
+def _smallest(ranks: Hashes, count: int) -> Mask:
+    """Mark this number of rows: those with the smallest ranks, and of equal ones the first."""
+    chosen = np.zeros(len(ranks), dtype=bool)
+    chosen[np.argsort(ranks, kind="stable")[:count]] = True
+    return chosen

@@ -38,13 +38,31 @@ def content_order(table: pa.Table) -> Codes:
     sample, nor does a declared assignment. Segments come after them: to ask for segments changes no value. Draw numbers
     come last of all: where the user gave none, they count the rows of the file.
     """
-    first = _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
+    first = row_hashes(table)
     by_model = sorted(name for name in table.column_names if _describes_choice(name))
     second = _mix(first + _hash_columns(table, by_model))
     segments = sorted(name for name in table.column_names if name.startswith(SEGMENT_PREFIX))
     third = _hash_columns(table, segments)
     draw = table["draw"].to_numpy() if "draw" in table.column_names else np.zeros(table.num_rows)
     return np.lexsort((draw, third, second, first))
+
+
+def row_hashes(table: pa.Table) -> Hashes:
+    """A hash of what each row contains besides the model, segments and draw numbers: the first key of the order."""
+    return _hash_columns(table, [name for name in sorted(table.column_names) if _describes_row(name, table)])
+
+
+def uniform_ranks(hashes: Hashes) -> Hashes:
+    """The hash of a content where it occurs first, and a hash of it and of the number of the occurrence later on.
+
+    The rows with the smallest ranks are a simple random sample, however often contents recur.
+    """
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+    number = np.empty(len(hashes), dtype=np.uint64)
+    number[order] = np.arange(len(hashes)) - np.repeat(starts, np.diff(np.r_[starts, len(hashes)]))
+    return np.where(number > 0, mixed_hashes(hashes + number), hashes)
 
 
 def take_rows(table: pa.Table, order: Codes) -> pa.Table:

@@ -13,6 +13,7 @@ from deconfound.data import Mask
 from deconfound.data.encode import UNKNOWN_CODE, encode_by_appearance
 from deconfound.errors import Problem
 from deconfound.formatting import quote
+from deconfound.loading.decoded_size import decode_dictionary
 from deconfound.loading.raw import Column
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ BOOLEAN_WORDS = {"true": "1", "false": "0"}
 MAX_EXACT_INTEGER = 2.0**53  # above it, a float cannot represent every integer
 MAX_MAGNITUDE = 1e100
 
+TOO_LONG = "has texts that are too long to be in one table: Arrow has at most 2 GB in one piece"
 NOT_TEXT = "Write it as one text, or name the field of the object that is meant: --map NAME=COLUMN.FIELD."
 
 
@@ -81,12 +83,6 @@ def refuse_infinite(column: Column, values: Floats, problems: list[Problem]) -> 
 def is_string_type(kind: pa.DataType) -> bool:
     """Whether an Arrow type is one of the string types."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def decode_dictionary(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.DataType]:
-    """The values of a dictionary-encoded column, and their type."""
-    kind = values.type
-    return (values.cast(kind.value_type), kind.value_type) if pa.types.is_dictionary(kind) else (values, kind)
 
 
 def _parse_numbers(column: Column, texts: pa.ChunkedArray, problems: list[Problem], fix: str) -> Floats:
@@ -191,6 +187,9 @@ def _validated_strings(column: Column, values: pa.ChunkedArray, problems: list[P
             chunk.validate(full=True)
     except pa.ArrowInvalid:
         bad = np.array([_is_invalid_utf8(scalar) for scalar in values])
+        if not bad.any():
+            problems.append(column.column_problem(TOO_LONG, "Shorten the longest texts, or split the file."))
+            return None
         problems.append(column.row_problem(bad, "is not UTF-8", "Write the text again as UTF-8.", show_value=False))
         return None
     return pa.chunked_array(chunks, type=pa.string())
@@ -203,9 +202,17 @@ def _split_chunk(chunk: pa.Array) -> list[pa.Array]:
     if pa.types.is_string_view(chunk.type):  # older Arrow cannot report the size of a view
         chunk = chunk.cast(pa.large_string())
     if chunk.nbytes < 1 << 31 or len(chunk) == 1:
-        return [chunk.cast(pa.string())]
+        return [_to_plain(chunk)]
     half = len(chunk) // 2
     return [*_split_chunk(chunk[:half]), *_split_chunk(chunk[half:])]
+
+
+def _to_plain(chunk: pa.Array) -> pa.Array:
+    """Plain strings; a slice of a larger array is copied, where its offsets are beyond 32 bits."""
+    try:
+        return chunk.cast(pa.string())
+    except pa.ArrowInvalid:
+        return chunk.take(pa.array(np.arange(len(chunk)))).cast(pa.string())
 
 
 def _is_invalid_utf8(scalar: pa.Scalar) -> bool:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from deconfound.errors import Problem
 from deconfound.formatting import quote
 from deconfound.loading.convert import MAX_EXACT_INTEGER, decimals_to_strings, is_string_type
+from deconfound.loading.decoded_size import decode_dictionary
 from deconfound.loading.raw import NESTED, JoinedColumn, python_value
 
 TEXT, NUMBERS, TIMES, ZONED, LISTS, OTHER = "text", "numbers", "times", "times with a zone", "lists or objects", "other"
@@ -55,9 +56,7 @@ def _plain(values: pa.ChunkedArray | None) -> pa.ChunkedArray | None:
     """Types that differ in storage only become the same: dictionaries, kinds of strings, zones, days."""
     if values is None:
         return None
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        values, kind = values.cast(kind.value_type), kind.value_type
+    values, kind = decode_dictionary(values)
     if is_string_type(kind):
         return values.cast(pa.large_string())
     if pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from deconfound.data import RowNumbers
 from deconfound.errors import DataError, Problem
 from deconfound.escaping import escape_line, readable_path
+from deconfound.loading.decoded_size import decoded_bytes
 from deconfound.loading.file_columns import name_findings, with_common_names
 from deconfound.loading.files import file_error, resolve_file
 from deconfound.loading.joined_files import join_files
@@ -106,7 +107,7 @@ class LogFiles:
 def open_log(source: TableLike, name: str, mapping: Mapping[str, str], sizes: LongLog) -> LogFiles:
     """Find the files, and read the first rows of each; ``mapping`` is what --map says for the log."""
     if not is_path(source):
-        parts = memory_parts(source, name, sizes.batch_rows, 16 * sizes.batch_rows)
+        parts = memory_parts(source, name, sizes.batch_rows, sizes.batch_bytes, 16 * sizes.batch_rows)
         files = tuple(LogFile(part) for part in parts)
         return LogFiles(files, replace(_head(files[0], sizes.head_rows, sizes.head_bytes), is_part=True))
     found = find_table(source)
@@ -169,12 +170,14 @@ def _head(file: LogFile, rows: int, max_bytes: int) -> RawTable:
     pieces, count, size = [], 0, 0
     for raw, _ in file.batches(rows):
         piece = slice_raw(raw, 0, rows - count)
-        if size + piece.arrow.nbytes > max_bytes:
-            fitting = int(piece.arrow.num_rows * (max_bytes - size) / piece.arrow.nbytes)
+        more = decoded_bytes(piece.arrow)
+        if size + more > max_bytes:
+            fitting = int(piece.arrow.num_rows * (max_bytes - size) / more)
             rows = min(rows, max(count + fitting, MIN_HEAD_ROWS))
             piece = slice_raw(piece, 0, rows - count)
+            more = decoded_bytes(piece.arrow)
         pieces.append(piece)
-        count, size = count + piece.arrow.num_rows, size + piece.arrow.nbytes
+        count, size = count + piece.arrow.num_rows, size + more
         if count >= rows:
             break
     if not pieces:  # a CSV may have names without rows

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from deconfound.formatting import quote
 from deconfound.loading.canonical import CanonicalTable
 from deconfound.loading.column_mapping import ColumnMapping
 from deconfound.loading.convert import is_string_type
+from deconfound.loading.evidence_texts import first_difference, shorten_evidence
 from deconfound.loading.joined_columns import FilePart, join_column
 from deconfound.loading.log_files import with_columns
 from deconfound.loading.raw import RawTable, python_value
@@ -81,6 +83,7 @@ class LogPlan:
             if count >= rows or _agrees(_read_or_none(more, evidence), whole, expected):
                 break
             count *= 4
+        evidence, expected = shorten_evidence(evidence, expected, whole.mapping.columns, partial(_read_arrow, more))
         plan = cls(
             more,
             tuple(head.arrow.column_names),
@@ -160,7 +163,7 @@ class LogPlan:
             names = set(arrow.column_names) ^ set(self.expected.column_names)
             raise _differs(batch, min(names), "is not in all rows, or is written differently in some")
         for name in self.expected.column_names:
-            row = _first_difference(arrow[name].slice(0, len(self.expected)), self.expected[name])
+            row = first_difference(arrow[name].slice(0, len(self.expected)), self.expected[name])
             if row is not None:
                 here, there = (quote(str(column[row].as_py())) for column in (arrow[name], self.expected[name]))
                 where = self.evidence.row_numbers.locate(self.evidence.source, row)
@@ -219,22 +222,18 @@ def _read_or_none(more: MoreRows, raw: RawTable) -> ReadBatch | None:
         return None
 
 
+def _read_arrow(more: MoreRows, raw: RawTable) -> pa.Table | None:
+    read = _read_or_none(more, raw)
+    return None if read is None else read.table.arrow
+
+
 def _agrees(read: ReadBatch | None, whole: ReadBatch, expected: pa.Table) -> bool:
     """Whether some rows alone are read as they are among all first rows."""
     if read is None or _has_words(read) != _has_words(whole):
         return False
     arrow = read.table.arrow
     same = arrow.column_names == expected.column_names
-    return same and all(_first_difference(arrow[name], expected[name]) is None for name in expected.column_names)
-
-
-def _first_difference(values: pa.ChunkedArray, expected: pa.ChunkedArray) -> int | None:
-    """The first row in which two columns differ; missing numbers are equal."""
-    if pa.types.is_floating(expected.type):
-        differ = ~np.isclose(values.to_numpy(), expected.to_numpy(), rtol=0.0, atol=0.0, equal_nan=True)
-    else:
-        differ = pa.compute.not_equal(values, expected).to_numpy()
-    return int(differ.argmax()) if differ.any() else None
+    return same and all(first_difference(arrow[name], expected[name]) is None for name in expected.column_names)
 
 
 def _has_words(read: ReadBatch) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from deconfound.data import RowNumbers
+from deconfound.loading.decoded_size import fitting_pieces
 from deconfound.loading.raw import RawTable
 from deconfound.loading.sources import read_table
 
@@ -23,6 +24,7 @@ class MemoryRows:
     rows: int
     count: int
     batch_rows: int
+    batch_bytes: int
     can_be_cut: bool = False
 
     @property
@@ -33,12 +35,16 @@ class MemoryRows:
         return self.count * int(np.prod(self.table.shape[1:])) * 8
 
     def batches(self) -> Iterator[tuple[RawTable, MemoryRows]]:
-        """Each slice, and these rows again: they are not cut."""
+        """Each slice, in pieces where its rows are long, and these rows again: they are not cut."""
         stop = self.rows + self.count
-        for start in range(self.rows, stop, self.batch_rows):
+        start = self.rows
+        while start < stop:
             rows = min(self.batch_rows, stop - start)
             raw = read_table(self._slice(start, rows), "log", self.source)
-            yield replace(raw, row_numbers=RowNumbers(numbers=np.arange(start + 1, start + rows + 1))), self
+            for piece in fitting_pieces(raw.arrow, self.batch_bytes):
+                numbers = RowNumbers(numbers=np.arange(start + 1, start + piece.num_rows + 1))
+                yield replace(raw, arrow=piece, row_numbers=numbers), self
+                raw, start = replace(raw, findings=()), start + piece.num_rows
 
     def _slice(self, start: int, rows: int) -> Any:  # noqa: ANN401
         if hasattr(self.table, "iloc"):
@@ -46,8 +52,10 @@ class MemoryRows:
         return self.table.slice(start, rows)  # of Arrow and of polars
 
 
-def memory_parts(table: Any, source: str, batch_rows: int, rows_per_part: int) -> list[MemoryRows]:  # noqa: ANN401
+def memory_parts(table: Any, source: str, batch_rows: int, batch_bytes: int, rows_per_part: int) -> list[MemoryRows]:  # noqa: ANN401
     """A table in parts of several batches."""
     total = int(table.shape[0])
     starts = range(0, total, rows_per_part)
-    return [MemoryRows(table, source, start, min(rows_per_part, total - start), batch_rows) for start in starts]
+    return [
+        MemoryRows(table, source, start, min(rows_per_part, total - start), batch_rows, batch_bytes) for start in starts
+    ]

@@ -17,6 +17,7 @@ from deconfound.findings import Finding, Notice
 from deconfound.formatting import pluralize
 from deconfound.loading.column_mapping import normalize_name
 from deconfound.loading.convert import is_string_type
+from deconfound.loading.decoded_size import decode_dictionary
 from deconfound.loading.python_text import is_python_text, read_python_text
 from deconfound.loading.raw import NESTED, RawTable, python_value
 
@@ -139,12 +140,9 @@ def _last_answer(cell: object) -> str:
 
 def message_cells(raw: RawTable, name: str) -> list[object] | None:
     """The cells of a column of messages; None where it is a column of plain texts, or mostly of other objects."""
-    column = raw.arrow[name]
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    column, kind = decode_dictionary(raw.arrow[name])
     if is_string_type(kind):
-        column = (
-            column if column.type in (pa.string(), pa.large_string()) else column.cast(kind).cast(pa.large_string())
-        )
+        column = column.cast(pa.large_string()) if pa.types.is_string_view(kind) else column
         if not any(pc.any(pc.starts_with(column, start)).as_py() for start in JSON_STARTS):
             return None
         try:

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from deconfound.data import RowNumbers
 from deconfound.formatting import quote
+from deconfound.loading.decoded_size import decoded_bytes, fitting_pieces, without_dictionaries
 from deconfound.loading.file_stamp import FileStamp, require_unchanged
 from deconfound.loading.files import File, file_error
 from deconfound.loading.input_limit import require_columns
 from deconfound.loading.parquet import TOO_LONG_TEXT, require_parquet
-from deconfound.loading.parquet_footer import ColumnChunk, read_footer
+from deconfound.loading.parquet_footer import ColumnChunk, Footer, read_footer
 from deconfound.loading.raw import RawTable
 
 BUFFER_BYTES = 1 << 20
-DECODED_ROWS = 256  # at once; a batch has as many of these as fit
+DECODED_ROWS = 256  # at once, fewer where they are long; a batch has as many of these as fit
+PROBED_ROWS = 4  # of a row group, by which the length of the others is estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class ParquetRows:
     size: int
     batch_rows: int
     batch_bytes: int
+    decoded_rows: tuple[int, ...] = ()  # of each row group, decoded at once; 0 where some rows have to show it
     columns: tuple[str, ...] | None = None
     can_be_cut: bool = False
 
@@ -47,8 +51,7 @@ class ParquetRows:
             with Path(self.path).open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
                 file = parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER_BYTES)
                 names = None if self.columns is None else [n for n in file.schema_arrow.names if n in self.columns]
-                decoded = file.iter_batches(DECODED_ROWS, row_groups=list(self.groups), columns=names)
-                for table in self._bounded(decoded):
+                for table in self._bounded(self._decoded(file, names)):
                     numbers = np.arange(before + 1, before + table.num_rows + 1)
                     before += table.num_rows
                     yield RawTable(table, self.source, RowNumbers(numbers=numbers)), self
@@ -61,24 +64,31 @@ class ParquetRows:
             raise _damaged(f"{self.source} after row {before:,}", error) from None
         require_unchanged(self.path, self.source, self.stamp)
 
+    def _decoded(self, file: Any, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:  # noqa: ANN401
+        """The rows of each row group, few at once where they are long."""
+        for group, rows in zip(self.groups, self.decoded_rows, strict=True):
+            probe = None if rows else next(file.iter_batches(PROBED_ROWS, row_groups=[group], columns=names), None)
+            shown = 0 if probe is None else _fitting_rows(probe.num_rows, decoded_bytes(probe), self.batch_bytes)
+            yield from file.iter_batches(rows or shown or DECODED_ROWS, row_groups=[group], columns=names)
+
     def _bounded(self, decoded: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Rows in batches of bounded decoded size: texts that are stored once may be used often."""
         pieces: list[pa.RecordBatch] = []
         rows = size = 0
         for batch in decoded:
             for piece in self._pieces(batch):
-                if pieces and (rows + piece.num_rows > self.batch_rows or size + piece.nbytes > self.batch_bytes):
+                more = decoded_bytes(piece)
+                if pieces and (rows + piece.num_rows > self.batch_rows or size + more > self.batch_bytes):
                     yield pa.Table.from_batches(pieces).combine_chunks()
                     pieces, rows, size = [], 0, 0
                 pieces.append(piece)
-                rows, size = rows + piece.num_rows, size + piece.nbytes
+                rows, size = rows + piece.num_rows, size + more
         if pieces:
             yield pa.Table.from_batches(pieces).combine_chunks()
 
     def _pieces(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Decoded rows, cut where they are more than fit into a batch."""
-        rows = int(max(1, batch.num_rows * self.batch_bytes / max(batch.nbytes, self.batch_bytes, 1)))
-        return [batch.slice(start, rows) for start in range(0, batch.num_rows, rows)]
+        """Decoded rows without dictionaries, cut where they are more than fit into a batch."""
+        return [without_dictionaries(piece) for piece in fitting_pieces(batch, self.batch_bytes)]
 
 
 def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int) -> list[ParquetRows]:
@@ -92,6 +102,7 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
     rows, chunks = footer.rows, footer.chunks
     require_columns(file.source, max((chunk.column for chunk in chunks), default=0) + 1)
     sizes = _sizes(chunks, len(rows))
+    decoded_rows = _decoded_rows(footer, batch_bytes)
     path, stamp = str(file.path.absolute()), FileStamp.of(file.path)
     part = ParquetRows(path, file.source, stamp, (), 0, 0, batch_rows, batch_bytes)
     parts = []
@@ -100,8 +111,9 @@ def parquet_parts(file: File, batch_rows: int, batch_bytes: int, part_bytes: int
             continue
         if part.groups and part.size + size > part_bytes:
             parts.append(part)
-            part = replace(part, groups=(), rows=sum(rows[:at]), size=0)
-        part = replace(part, groups=(*part.groups, at), size=part.size + size)
+            part = replace(part, groups=(), decoded_rows=(), rows=sum(rows[:at]), size=0)
+        at_once = (*part.decoded_rows, decoded_rows[at])
+        part = replace(part, groups=(*part.groups, at), decoded_rows=at_once, size=part.size + size)
     return [*parts, part] if part.groups else parts
 
 
@@ -111,6 +123,26 @@ def _sizes(chunks: Sequence[ColumnChunk], groups: int) -> list[int]:
     for chunk in chunks:
         sizes[chunk.group] += chunk.stored_bytes
     return sizes
+
+
+def _decoded_rows(footer: Footer, batch_bytes: int) -> list[int]:
+    """How many rows of each row group are decoded at once; 0 where its footer does not say how long they are."""
+    known, longest, unknown = [0] * len(footer.rows), [0] * len(footer.rows), set()
+    for chunk in footer.chunks:
+        longest[chunk.group] += chunk.stored_bytes  # no value is longer than all that is stored
+        known[chunk.group] += max(chunk.stored_bytes, chunk.text_bytes or 0)
+        unknown |= {chunk.group} if chunk.may_grow else set()
+    return [
+        0
+        if group in unknown and longest[group] * DECODED_ROWS > batch_bytes
+        else _fitting_rows(rows, min(known[group], longest[group] * rows), batch_bytes)
+        for group, rows in enumerate(footer.rows)
+    ]
+
+
+def _fitting_rows(rows: int, size: int, batch_bytes: int) -> int:
+    """How many rows of this average size fit into a batch, at most ``DECODED_ROWS``."""
+    return int(min(max(rows * batch_bytes // max(size, 1), 1), DECODED_ROWS))
 
 
 def _damaged(where: str, error: Exception) -> Exception:

@@ -5,16 +5,19 @@ Newer writers note the decoded bytes of texts in the footer. For other files a f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from deconfound.loading.decoded_size import decoded_bytes
 from deconfound.loading.parquet_footer import Footer, read_footer
 
 PROBED_ROWS = 64  # at the beginning of a row group
+PROBED_AT_ONCE = 4
+PROBED_BYTES = 1 << 24  # enough to see that rows are long
 PROBED_GROUPS = 3  # of a file
 PROBED_FILES = 8  # of a log
 
@@ -59,12 +62,21 @@ class ParquetSize:
             with self.path.open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
                 file = parquet.ParquetFile(handle, pre_buffer=False)
                 for at in _evenly(len(filled), PROBED_GROUPS):
-                    probe = next(file.iter_batches(PROBED_ROWS, [filled[at]], list(self.growing)), None)
-                    sizes += 0 if probe is None else probe.nbytes
-                    rows += 0 if probe is None else probe.num_rows
+                    found = _probe(file.iter_batches(PROBED_AT_ONCE, [filled[at]], list(self.growing)))
+                    sizes, rows = sizes + found[0], rows + found[1]
         except (pa.ArrowException, OSError, ValueError):
             return None  # reported when the rows are read
         return sizes / rows if rows else None
+
+
+def _probe(batches: Iterator[pa.RecordBatch]) -> tuple[int, int]:
+    """Decoded bytes and number of the first rows; fewer where they are long."""
+    size = rows = 0
+    for batch in batches:
+        size, rows = size + decoded_bytes(batch), rows + batch.num_rows
+        if rows >= PROBED_ROWS or size > PROBED_BYTES:
+            break
+    return size, rows
 
 
 def exceeds(sizes: Sequence[ParquetSize], limit: float) -> bool:

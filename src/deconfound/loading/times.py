@@ -16,11 +16,11 @@ from deconfound.errors import Problem
 from deconfound.loading.convert import (
     NUMBER,
     Floats,
-    decode_dictionary,
     is_string_type,
     null_missing_words,
     to_finite_floats,
 )
+from deconfound.loading.decoded_size import decode_dictionary
 from deconfound.loading.raw import Column
 
 SECONDS_PER_MICROSECOND = 1e-6
