@@ -121,10 +121,10 @@ def hash_texts(tables: list[pa.Table]) -> None:
 class SameFit:
     """The final fit of ``auto`` as a ridge: features, outcomes minus their mean, penalty, and what it must predict."""
 
-    features: sparse.csr_matrix  # (log rows + n, 2 columns)
+    features: sparse.csr_matrix  # (log rows + n, 3 columns)
     outcome: FloatArray  # (log rows + n,)
     penalty: float
-    experiment: sparse.csr_matrix  # (n, 2 columns)
+    experiment: sparse.csr_matrix  # (n, 3 columns)
     prediction: FloatArray  # (n,)
     mean: float
 
@@ -140,11 +140,15 @@ class SameFit:
         whole = replace(arrays, log=LogArrays.from_log(Log(log, "log"), blocks, arrays.models), long_log=None)
         log_rows, experiment = whole.log_rows(0.0), data.experiment
         columns = [_columns(rows, moments) for rows in (log_rows, experiment)]
-        reward, bias = (
+        of_log, of_experiment = columns
+        reward, bias, unshared = (
             sparse.diags(np.sqrt(moments.columns.variances(part, moments.scale)))
-            for part in (variances.reward, variances.bias)
+            for part in (variances.reward, variances.bias, variances.unshared)
         )
-        features = sparse.bmat([[columns[0] @ reward, columns[0] @ bias], [columns[1] @ reward, None]], format="csr")
+        log_features = [of_log @ reward, of_log @ bias, None]
+        experiment_features = [of_experiment @ reward, None, of_experiment @ unshared]
+        features = sparse.bmat([log_features, experiment_features], format="csr")
+        features.eliminate_zeros()
         outcome = np.concatenate([log_rows.require_outcome(), experiment.require_outcome()]) - moments.mean
         predicted = fitted.final.reward.predict(experiment)
         return cls(features, outcome, variances.noise, features[len(log_rows) :], predicted, moments.mean)

@@ -48,11 +48,11 @@ def test_every_family_of_the_paper_agrees_to_eight_digits(family, both, trains):
             np.testing.assert_allclose(left.predict(new), right.predict(new), atol=1e-8)
 
 
-@pytest.mark.parametrize("absent", [(), (1, 6), (2, 3, 7, 8)], ids=["all", "no proxies", "no models"])
+@pytest.mark.parametrize("absent", [(), (1, 6), (2, 3, 7, 8, 11), (3,)], ids=["all", "no proxies", "no models", "unshared"])
 def test_auto_agrees_to_eight_digits(absent, both, trains, monkeypatch):
     """Also with components of variance zero, for which nothing can be divided by."""
     monkeypatch.setattr(long_log, "MAX_WRITTEN_ROWS", 1)
-    variances = np.random.default_rng(2).uniform(0.01, 0.3, 11)
+    variances = np.random.default_rng(2).uniform(0.01, 0.3, 12)
     variances[list(absent)] = 0.0
     candidate = Auto(VarianceComponents.from_array(variances))
     one, other = (Auto.prepare(data, [candidate]) for data in both)
@@ -66,7 +66,7 @@ def test_auto_agrees_to_eight_digits(absent, both, trains, monkeypatch):
 
 def test_systems_that_do_not_converge_are_factored(both, trains, monkeypatch):
     monkeypatch.setattr(long_log, "MAX_WRITTEN_ROWS", 1)
-    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 12)))
     expected = Auto.prepare(both[1], [candidate]).predict(candidate, trains)
     monkeypatch.setattr("deconfound.reward.auto.primal_rows.MAX_ITERATIONS", 1)
     for left, right in zip(Auto.prepare(both[1], [candidate]).predict(candidate, trains), expected, strict=True):
@@ -95,7 +95,7 @@ def test_too_many_models_for_sums_are_fitted_by_rows(both, monkeypatch):
     monkeypatch.setattr("deconfound.reward.summed_rows.MAX_MODEL_COLUMNS", 10)
     log, experiment = random_rows(0, 300), random_rows(1, ROWS)
     by_sums = TrainingData(log, experiment, BY_SUMS)
-    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 12)))
     assert by_sums.log.moments is None
     one, other = (Auto.prepare(data, [candidate]).fit(candidate, np.arange(ROWS)) for data in (both[0], by_sums))
     np.testing.assert_array_equal(one.phi_coef, other.phi_coef)

@@ -98,7 +98,7 @@ def test_every_family_of_the_paper_agrees_to_eight_digits(family):
 @pytest.mark.parametrize("text", [TEXT, 0], ids=["text", "columns only"])
 def test_auto_agrees_to_eight_digits(text):
     by_rows, by_sums = pair(0.0, text)
-    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 12)))
     one, other = Auto.prepare(by_rows, [candidate]), Auto.prepare(by_sums, [candidate])
     trains = [np.arange(70), np.arange(0, 70, 3)]
     for left, right in zip(one.predict(candidate, trains), other.predict(candidate, trains), strict=True):
@@ -110,7 +110,7 @@ def test_auto_agrees_to_eight_digits(text):
 
 def test_a_model_that_the_log_lacks_has_no_effect_from_it():
     log, experiment, maps = table(0, 400), table(1, 70), feature_maps(0.0)
-    candidate = Auto(VarianceComponents.from_array(np.full(11, 0.1)))
+    candidate = Auto(VarianceComponents.from_array(np.full(12, 0.1)))
     without = summed(log, maps)
     renamed = SummedLog(without.sums, ("ant", "bee", "new", "cat"), maps, without.sample)
     rows = experiment.rows(maps)

@@ -7,7 +7,7 @@ import numpy as np
 from deconfound.design import FloatArray, Rows
 from deconfound.reward import VarianceComponents
 
-SOME_VARIANCES = VarianceComponents(0.05, 0.03, 0.02, 0.015, 0.04, 0.01, 0.02, 0.03, 0.025, 0.01, 0.05)
+SOME_VARIANCES = VarianceComponents(0.05, 0.03, 0.02, 0.015, 0.04, 0.01, 0.02, 0.03, 0.025, 0.01, 0.05, 0.02)
 MODELS, CONTEXTS = 8, 60
 
 

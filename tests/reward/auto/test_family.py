@@ -47,9 +47,12 @@ def twin(variances: VarianceComponents, log: Rows, experiment: Rows, rows: Rows)
     seen = (all_phi, all_psi, all_models, all_modifiers)
     joint = covariance(variances.reward, *seen) + variances.noise * np.eye(len(target))
     joint += np.outer(from_log, from_log) * covariance(variances.bias, *seen)
+    joint += np.outer(~from_log, ~from_log) * covariance(variances.unshared, *seen)
     weights = np.linalg.solve(joint, target)
     model = np.full(len(rows), -7) if rows.model is None else rows.model
-    prediction = center + covariance(variances.reward, new, psi[2], model, rows.modifiers) @ weights
+    at = (new, psi[2], model, rows.modifiers)
+    between = covariance(variances.reward, *at) + ~from_log * covariance(variances.unshared, *at)
+    prediction = center + between @ weights
     return np.asarray(np.clip(prediction, 0.0, 1.0))
 
 

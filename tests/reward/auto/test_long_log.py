@@ -17,7 +17,7 @@ from tests.support.long_logs import moments_of, random_rows
 def prepared(request):
     """The same study prepared both ways; the sums with few rows of the experiment, with many, and with many columns."""
     data = TrainingData(random_rows(0, 300), random_rows(1, 60))
-    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 11)))
+    candidate = Auto(VarianceComponents.from_array(np.random.default_rng(2).uniform(0.01, 0.3, 12)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_log, "MAX_WRITTEN_ROWS", request.param[0])
         patch.setattr(long_log, "MAX_PRIMAL_COLUMNS", request.param[1])

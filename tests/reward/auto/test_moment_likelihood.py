@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 
+from deconfound.reward.auto.component_kernels import BY_CONTEXT
 from deconfound.reward.auto.linear_columns import LinearRows
 from deconfound.reward.auto.marginal_likelihood import log_likelihood
 from deconfound.reward.auto.moment_likelihood import MomentLikelihood
@@ -15,7 +18,7 @@ from tests.support.long_logs import MODELS, moments_of, random_rows
 
 
 def variances(seed: int, absent: tuple[int, ...] = ()) -> VarianceComponents:
-    values = np.random.default_rng(seed).uniform(0.01, 0.3, 11)
+    values = np.random.default_rng(seed).uniform(0.01, 0.3, 12)
     values[list(absent)] = 0.0
     return VarianceComponents.from_array(values)
 
@@ -29,13 +32,14 @@ def study():
 
 
 def kernels_of(data, moments, rows):
-    """The kernels of all rows, the log's first, with an eleventh for the noise."""
+    """The kernels of all rows, the log's first, then those of the noise and of the unshared part."""
     both = np.vstack([LinearRows.from_rows(data.log_rows, moments.scale, MODELS).toarray(), rows])
     component, unit = moments.columns.component, moments.columns.variances(np.ones(5), moments.scale)
     reward = [(both[:, component == i] * unit[component == i]) @ both[:, component == i].T for i in range(5)]
     from_log = np.arange(len(both)) < len(data.log_rows)
     bias = [kernel * np.outer(from_log, from_log) for kernel in reward]
-    return [*reward, *bias, np.eye(len(both))]
+    unshared = reward[BY_CONTEXT] * np.outer(~from_log, ~from_log)
+    return [*reward, *bias, np.eye(len(both)), unshared]
 
 
 def test_the_density_and_its_gradient_are_those_of_all_rows(study):
@@ -46,7 +50,7 @@ def test_the_density_and_its_gradient_are_those_of_all_rows(study):
     for seed in range(3):
         chosen = variances(seed)
         value, gradient = MomentLikelihood(moments, rows, target).evaluate(chosen)
-        logs = np.log([*chosen.reward, *chosen.bias, chosen.noise])
+        logs = np.log(astuple(chosen))
         expected, expected_gradient = log_likelihood(logs, kernels_of(data, moments, rows), everything)
         assert value == pytest.approx(expected, abs=1e-9)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-8)
@@ -55,12 +59,12 @@ def test_the_density_and_its_gradient_are_those_of_all_rows(study):
 def test_a_component_without_variance_has_no_effect(study):
     data, moments, rows = study
     target = data.experiment.require_outcome() - moments.mean
-    absent = (1, 3, 6, 8)  # proxies and model by context, of reward and bias
+    absent = (1, 3, 6, 8, 11)  # proxies and model by context, of reward and bias
     chosen = variances(4, absent)
     value, gradient = MomentLikelihood(moments, rows, target).evaluate(chosen)
-    present = [i for i in range(11) if i not in absent]
+    present = [i for i in range(12) if i not in absent]
     kernels = [kernels_of(data, moments, rows)[i] for i in present]
-    logs = np.log(np.array([*chosen.reward, *chosen.bias, chosen.noise])[present])
+    logs = np.log(np.array(astuple(chosen))[present])
     everything = np.concatenate([data.log_rows.require_outcome() - moments.mean, target])
     expected, expected_gradient = log_likelihood(logs, kernels, everything)
     assert value == pytest.approx(expected, abs=1e-9)

@@ -9,7 +9,8 @@ import pytest
 
 from deconfound.design import Rows, without_agreeing_repeats
 from deconfound.errors import UsageError
-from deconfound.reward import TrainingData, VarianceComponents
+from deconfound.reward import Auto, TrainingData, VarianceComponents
+from deconfound.reward.auto.component_kernels import BY_CONTEXT
 from deconfound.reward.auto.variance_components import fit_variance_components, prior_mean, subsample
 from tests.support.auto import SOME_VARIANCES, simulate
 from tests.support.random_rows import TALL, make
@@ -24,7 +25,8 @@ def test_variances_out_of_range_are_rejected(variance: float) -> None:
 
 
 def test_the_array_has_the_order_of_the_fields() -> None:
-    array = np.concatenate([SOME_VARIANCES.reward, SOME_VARIANCES.bias, [SOME_VARIANCES.noise]])
+    unshared = SOME_VARIANCES.unshared[BY_CONTEXT]
+    array = np.concatenate([SOME_VARIANCES.reward, SOME_VARIANCES.bias, [SOME_VARIANCES.noise, unshared]])
     assert VarianceComponents.from_array(array) == SOME_VARIANCES
 
 
@@ -73,8 +75,32 @@ def test_sources_without_modifiers_have_no_component_by_context() -> None:
     without = TrainingData(replace(pair.log, modifiers=None), pair.experiment)
     variances = fit_variance_components(without)
     assert variances.reward_model_by_context == variances.bias_model_by_context == 0.0
+    assert not variances.has_model_by_context
     without_models = (replace(rows, model=None) for rows in (pair.log, pair.experiment))
     assert fit_variance_components(TrainingData(*without_models)).reward_model_by_context == 0.0
+
+
+@pytest.mark.parametrize(("in_log", "is_shared"), [(1.0, True), (0.0, False), (-1.0, False)])
+def test_an_interaction_that_the_log_lacks_is_found_in_the_experiment(in_log: float, is_shared: bool) -> None:
+    """Three models with slopes -0.08, 0 and 0.08 on one of two columns; the log has ``in_log`` times these slopes.
+
+    With 300 rows and noise of 0.2, a slope has a standard error of 0.02, so its variance is known to a factor of two.
+    """
+    log, experiment = (_with_slopes(factor, seed) for factor, seed in ((in_log, 1), (1.0, 2)))
+    variances = fit_variance_components(TrainingData(log, experiment))
+    assert (variances.reward_model_by_context > variances.unshared_model_by_context) == is_shared
+    slopes = Auto(variances).fit(log, experiment).modifier_coef
+    np.testing.assert_allclose(slopes[:, 0], SLOPES, atol=0.04)
+
+
+SLOPES = np.array([-0.08, 0.0, 0.08])
+
+
+def _with_slopes(factor: float, seed: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    modifiers, model = rng.standard_normal((300, 2)), rng.integers(3, size=300)
+    outcome = 0.5 + factor * SLOPES[model] * modifiers[:, 0] + 0.2 * rng.standard_normal(300)
+    return Rows(modifiers, None, outcome, model, context=np.arange(300), modifiers=modifiers)
 
 
 def test_proxies_that_repeat_phi_have_no_component_of_their_own() -> None:

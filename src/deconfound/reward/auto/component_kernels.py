@@ -8,6 +8,7 @@ import numpy as np
 
 from deconfound.design import FeatureMatrix, FloatArray, Rows, usable_sd
 
+TEXT, PROXIES, MODEL, BY_CONTEXT, INTERCEPT = range(5)  # the components, in the order of ``KernelRows.kernels``
 ROWS_AT_ONCE = 1_024
 
 

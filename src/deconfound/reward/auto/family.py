@@ -37,6 +37,7 @@ class Auto(FamilyDefaults):
         log          Y = reward(x, m) + bias(x, m) + noise
 
     Reward and bias are Gaussian processes with components over text, proxies, model, model by context, and intercept.
+    A part of the reward by model and context is one that the log lacks.
     Their variances maximize the marginal likelihood of both sources, so no rows are held out for tuning. A log that
     agrees with the experiment gets a small bias variance and is pooled; one that contradicts it gets a large one and is
     ignored, component by component. The reward is the posterior mean. Every family of the paper is a special case:
@@ -55,7 +56,7 @@ class Auto(FamilyDefaults):
     def resolve(self, data: TrainingData) -> Self:
         """Estimate the variances, unless they are given.
 
-        Once on all rows, not per fold: eleven numbers, which depend on the log more than on any fold of the experiment.
+        Once on all rows, not per fold: twelve numbers, which depend on the log more than on any fold of the experiment.
         """
         return self if self.variance_components is not None else replace(self, variance_components=_fit_variances(data))
 
@@ -107,7 +108,7 @@ class PreparedAuto:
         observed = log_rows.covariance(log_rows, variances.reward + variances.bias)
         observed[np.diag_indices_from(observed)] += variances.noise / log.weight_or_ones
         between = log_rows.covariance(experiment_rows, variances.reward)
-        few = experiment_rows.covariance(experiment_rows, variances.reward)
+        few = experiment_rows.covariance(experiment_rows, variances.reward + variances.unshared)
         kind = ConditionedGaussian if len(experiment) <= MAX_FACTORED_ROWS else IterativeGaussian
         posterior = kind.condition(observed, log.require_outcome() - center, between, few)
         weights = ExperimentWeights(posterior.few, experiment, center, variances.noise)
@@ -166,8 +167,11 @@ class PreparedAuto:
         model_effect, modifier_coef, weighted = None, None, ((log, log_weights), (experiment, experiment_weights))
         if experiment.model is not None and variances.reward_model > 0:
             model_effect = variances.reward_model * _sum_by_model(*weighted)
-        if experiment.model is not None and variances.reward_model_by_context > 0:
-            modifier_coef = variances.reward_model_by_context * _modifier_sum_by_model(*weighted)
+        if experiment.model is not None and variances.has_model_by_context:
+            shared, unshared = variances.reward_model_by_context, variances.unshared_model_by_context
+            modifier_coef = _modifier_sum_by_model(
+                (log, shared * log_weights), (experiment, (shared + unshared) * experiment_weights)
+            )
         return RewardFit(
             center + variances.reward_intercept * total - float(scale.psi_mean @ psi_coef),
             phi_coef=variances.reward_text / scale.phi_square_norm * text,

@@ -9,9 +9,7 @@ import numpy as np
 
 from deconfound.design import FeatureMatrix, FloatArray, IntArray, Rows
 from deconfound.linalg.arrowhead import Arrowhead
-from deconfound.reward.auto.component_kernels import KernelScale
-
-TEXT, PROXIES, MODEL, BY_CONTEXT, INTERCEPT = range(5)  # the components, in the order of ``KernelRows.kernels``
+from deconfound.reward.auto.component_kernels import BY_CONTEXT, INTERCEPT, MODEL, PROXIES, TEXT, KernelScale
 
 
 @dataclass(frozen=True, slots=True)

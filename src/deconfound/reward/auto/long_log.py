@@ -36,7 +36,7 @@ GUESSING_ROWS, GUESSING_WIDTH = 300, 256  # of a first search, from which the ot
 def fit_long_variance_components(moments: LinearMoments, experiment: Rows) -> VarianceComponents:
     """Maximum a posteriori variances from all of the log and ``LEARNING_ROWS`` of the experiment.
 
-    Text columns are added up to ``LEARNING_WIDTH`` for this, which changes kernels by little: eleven variances do not
+    Text columns are added up to ``LEARNING_WIDTH`` for this, which changes kernels by little: twelve variances do not
     need the resolution that coefficients need. The search begins where one with fewer columns and rows has ended, whose
     steps take a tenth of the time.
     """
@@ -130,7 +130,7 @@ class PreparedLongAuto:
             phi_coef=coef[: columns.text],
             psi_coef=psi_coef if len(psi_coef) else None,
             model_effect=own[:, 0] if variances.reward_model > 0 else None,
-            modifier_coef=own[:, 1:] if variances.reward_model_by_context > 0 else None,
+            modifier_coef=own[:, 1:] if variances.has_model_by_context else None,
         )
 
 

@@ -34,7 +34,7 @@ class MomentLikelihood:
     target: FloatArray  # (m,) outcomes minus the log's mean
 
     def evaluate(self, variances: VarianceComponents) -> tuple[float, FloatArray]:
-        """The log-density up to a constant, and its gradient with respect to log(variances) (11,).
+        """The log-density up to a constant, and its gradient with respect to log(variances) (12,).
 
         Minus infinity where a covariance is not positive definite to rounding.
         """
@@ -42,24 +42,26 @@ class MomentLikelihood:
             posterior = MomentPosterior.condition(self.moments, variances)
             experiment = _ExperimentTerm.evaluate(posterior, self.rows, self.target, variances.noise)
         except np.linalg.LinAlgError:
-            return -np.inf, np.zeros(11)
+            return -np.inf, np.zeros(12)
         rows, noise = self.moments.weight, variances.noise
         quadratic = self.moments.square / noise - float(posterior.right @ posterior.solution)
         log_part = rows * np.log(noise) + posterior.factored.log_determinant + quadratic
         gradient = self._gradient(posterior, experiment, variances)
         # Scaling all variances by t adds (n + m) log t and divides the quadratic forms by t.
         scaling = 0.5 * (rows + len(self.target) - quadratic - experiment.quadratic)
-        return -0.5 * (log_part + experiment.value), -np.append(gradient, scaling - gradient.sum())
+        by_noise = scaling - gradient.sum()
+        return -0.5 * (log_part + experiment.value), -np.insert(gradient, 10, by_noise)
 
     def _gradient(
         self, posterior: MomentPosterior, experiment: _ExperimentTerm, variances: VarianceComponents
     ) -> FloatArray:
-        """Derivatives of the negative log-density with respect to the logarithms of the first ten variances.
+        """Derivatives of the negative log-density with respect to the logarithms of all variances but the noise (11,).
 
-        They are sums over the columns of a component. The variance of a column enters as V and as S = V + B.
+        They are sums over the columns of a component. The variance of a column enters as V + U, V and S = V + B.
         """
         columns, scale = self.moments.columns, self.moments.scale
-        reward, bias = (columns.variances(part, scale) for part in (variances.reward, variances.bias))
+        parts = (variances.reward, variances.unshared, variances.bias)
+        reward, unshared, bias = (columns.variances(part, scale) for part in parts)
         total = reward + bias
         from_log = 0.5 * (1.0 - posterior.factored.inverse_diagonal() - posterior.solution**2)
         by_total = from_log + experiment.by_log_total - 0.5 * experiment.by_damping * posterior.damping
@@ -70,7 +72,7 @@ class MomentLikelihood:
             np.bincount(columns.component, weights=weight, minlength=5)
             for weight in (reward * (per_reward + per_total), bias * per_total)
         ]
-        return np.concatenate(sums)
+        return np.append(np.concatenate(sums), unshared @ experiment.by_prior)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +81,7 @@ class _ExperimentTerm:
 
     value: float
     quadratic: float
-    by_prior: FloatArray  # (size,) with respect to V, P and S fixed
+    by_prior: FloatArray  # (size,) with respect to V + U, P and S fixed
     by_damping: FloatArray  # (size,) with respect to P
     by_log_total: FloatArray  # (size,) with respect to log S in K and c
 
@@ -95,7 +97,7 @@ class _ExperimentTerm:
         damped = posterior.damping[:, None] * rows.T
         solved = posterior.factored.solve(damped)
         gap, half = damped - solved, _product(damped.T, solved)
-        # V - P^2 = V B / S, which is zero or more: the part of the reward that the log cannot show.
+        # V + U - P^2 = U + V B / S, which is zero or more: the part of the reward that the log cannot show.
         own = rows * np.sqrt(np.maximum(posterior.prior_variance - posterior.damping**2, 0.0))
         covariance = own @ own.T + (half + half.T) / 2.0
         covariance[np.diag_indices_from(covariance)] += noise

@@ -17,17 +17,17 @@ from deconfound.reward.auto.variance_components import VarianceComponents
 class MomentPosterior:
     """Mean and covariance of the reward's coefficients given the log.
 
-        log outcomes   y = Z (reward + bias) + noise,    reward ~ N(0, V),  bias ~ N(0, B),  noise ~ N(0, s^2)
+        log outcomes   y = Z (shared + bias) + noise,    shared ~ N(0, V),  bias ~ N(0, B),  noise ~ N(0, s^2)
 
-    With S = V + B, R = S^(1/2), P = V S^(-1/2), G = Z'Z and K = I + R G R / s^2,
+    The reward is shared + unshared, where unshared ~ N(0, U) has no part in the log. With S = V + B, R = S^(1/2), P = V S^(-1/2), G = Z'Z and K = I + R G R / s^2,
 
         mean        P K^-1 R Z'y / s^2
-        covariance  V - P (I - K^-1) P
+        covariance  V + U - P (I - K^-1) P
 
-    V, B, R and P are diagonal, and K is an arrowhead like G.
+    V, U, B, R and P are diagonal, and K is an arrowhead like G.
     """
 
-    prior_variance: FloatArray  # (size,) V
+    prior_variance: FloatArray  # (size,) V + U
     root: FloatArray  # (size,) R
     damping: FloatArray  # (size,) P
     factored: FactoredArrowhead  # K
@@ -37,12 +37,13 @@ class MomentPosterior:
     @classmethod
     def condition(cls, moments: LinearMoments, variances: VarianceComponents) -> Self:
         """One factorization, whatever the number of rows."""
-        reward, bias = (moments.columns.variances(part, moments.scale) for part in (variances.reward, variances.bias))
+        parts = (variances.reward, variances.unshared, variances.bias)
+        reward, unshared, bias = (moments.columns.variances(part, moments.scale) for part in parts)
         root = np.sqrt(reward + bias)
         damping = np.divide(reward, root, out=np.zeros_like(root), where=root > 0)
         factored = moments.gram.scaled(root / np.sqrt(variances.noise)).plus_identity().factor()
         right = root * moments.cross / variances.noise
-        return cls(reward, root, damping, factored, right, factored.solve(right))
+        return cls(reward + unshared, root, damping, factored, right, factored.solve(right))
 
     @property
     def mean(self) -> FloatArray:

@@ -1,12 +1,12 @@
 """Conditioning on many rows of the experiment through systems of the size of the columns.
 
-With V the prior variance of the coefficients, V^(1/2) T V^(1/2) their covariance given the log, W the diagonal of
-count / noise of a subset of the experiment and Z its columns, the coefficients change by V^(1/2) x, where
+With W the prior variance of the coefficients, W^(1/2) T W^(1/2) their covariance given the log, C the diagonal of
+count / noise of a subset of the experiment and Z its columns, the coefficients change by W^(1/2) x, where
 
-    (T^-1 + V^(1/2) Z'WZ V^(1/2)) x = V^(1/2) Z'W residual
+    (T^-1 + W^(1/2) Z'CZ W^(1/2)) x = W^(1/2) Z'C residual
 
 Subsets that are asked for together are solved together by conjugate gradients. One factorization, with the mean of
-their W, serves all of them: the parts and resamples of one experiment differ little.
+their C, serves all of them: the parts and resamples of one experiment differ little.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class PrimalRows:
     posterior: MomentPosterior
     rows: LinearRows
     mean: FloatArray  # (m,) of the rows given the log
-    root: FloatArray  # (size,) V^(1/2)
+    root: FloatArray  # (size,) W^(1/2)
     precision: FloatArray  # (size, size) T^-1
 
     @classmethod
     def from_posterior(cls, posterior: MomentPosterior, rows: LinearRows) -> Self:
-        """T = I - D (I - K^-1) D with D = (V / S)^(1/2), in the notation of ``MomentPosterior``."""
+        """T = I - D (I - K^-1) D with D = P W^(-1/2) and W = V + U, in the notation of ``MomentPosterior``."""
         root = np.sqrt(posterior.prior_variance)
-        shrink = np.divide(root, posterior.root, out=np.zeros_like(root), where=posterior.root > 0)
+        shrink = np.divide(posterior.damping, root, out=np.zeros_like(root), where=root > 0)
         relative = posterior.factored.inverse()
         relative *= shrink
         relative *= shrink[:, None]

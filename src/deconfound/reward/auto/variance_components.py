@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, Rows, stack, without_agreeing_repeats
 from deconfound.errors import UsageError
-from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
+from deconfound.reward.auto.component_kernels import BY_CONTEXT, KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
 from deconfound.reward.hyperparameters import require_positive
 from deconfound.reward.training_data import TrainingData
 from deconfound.threads import one_blas_thread
 
 ROWS_PER_SOURCE = 300
-"""Rows of each source used to estimate the variances; a few hundred are enough for eleven numbers."""
+"""Rows of each source used to estimate the variances; a few hundred are enough for twelve numbers."""
 
 PRIOR_REWARD_SHARE, PRIOR_BIAS_SHARE = 1 / 3, 1 / 30
 """Prior median of a component's variance, as a share of the outcome's variance; the search starts there."""
 
-PRIOR_BY_CONTEXT_SHARE = 1 / 30
-"""The same for the part of reward or bias that depends on model and context together."""
+PRIOR_BY_CONTEXT_SHARE = 1 / 1000
+"""The same for the parts of reward and bias that depend on model and context together; most studies have none."""
 
 PRIOR_LOG_SD = 3.0
 """Prior standard deviation of log(variance): one standard deviation is a factor of 20."""
@@ -41,7 +41,8 @@ class VarianceComponents:
     An outcome is reward + noise in the experiment and reward + bias + noise in the log. Reward and bias each have a
     component linear in the text (phi), one linear in the proxies (psi), one per model, one per model that is linear in
     the effect modifiers (by context), and an intercept. Each variance is that of its component on an average row of the
-    log.
+    log. The log may lack which model suits which context: ``unshared_model_by_context`` is the variance of a part of
+    the reward that only the experiment shows.
     """
 
     reward_text: float
@@ -55,6 +56,7 @@ class VarianceComponents:
     bias_model_by_context: float
     bias_intercept: float
     noise: float
+    unshared_model_by_context: float = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -65,9 +67,14 @@ class VarianceComponents:
 
     @property
     def reward(self) -> FloatArray:
-        """Variances of the reward's components (5,), in the order of ``KernelRows.kernels``."""
+        """Variances of the reward's components that the log shares (5,), in the order of ``KernelRows.kernels``."""
         by_model = (self.reward_model, self.reward_model_by_context)
         return np.array([self.reward_text, self.reward_proxies, *by_model, self.reward_intercept])
+
+    @property
+    def unshared(self) -> FloatArray:
+        """Variances of the reward's components that only the experiment shows (5,), in the same order."""
+        return np.array([0.0, 0.0, 0.0, self.unshared_model_by_context, 0.0])
 
     @property
     def bias(self) -> FloatArray:
@@ -75,9 +82,14 @@ class VarianceComponents:
         by_model = (self.bias_model, self.bias_model_by_context)
         return np.array([self.bias_text, self.bias_proxies, *by_model, self.bias_intercept])
 
+    @property
+    def has_model_by_context(self) -> bool:
+        """Whether the reward depends on model and context together."""
+        return self.reward_model_by_context > 0 or self.unshared_model_by_context > 0
+
     @classmethod
     def from_array(cls, variances: FloatArray) -> VarianceComponents:
-        """From all variances (11,), in the order of the fields."""
+        """From all variances (12,), in the order of the fields."""
         return cls(*(float(variance) for variance in variances))
 
 
@@ -92,9 +104,10 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
     rows = KernelRows.from_rows(both, KernelScale.from_log(data.log_rows))
     reward_kernels = rows.kernels(rows)
     from_log = np.arange(len(both)) < len(log)
-    both_from_log = np.outer(from_log, from_log).astype(np.float64)
+    both_from_log, both_from_experiment = (np.outer(of, of).astype(np.float64) for of in (from_log, ~from_log))
     bias_kernels = (kernel * both_from_log for kernel in reward_kernels)
-    kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones)]
+    unshared_kernel = reward_kernels[BY_CONTEXT] * both_from_experiment
+    kernels = [*reward_kernels, *bias_kernels, np.diag(1.0 / both.weight_or_ones), unshared_kernel]
     target = both.require_outcome() - prior_mean(data)
     start = prior_variances(float(target.var()))
     present = _identifiable(data)
@@ -106,8 +119,9 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
 
 
 def prior_variances(outcome_variance: float) -> FloatArray:
-    """Prior medians of all variances (11,), at which the search starts."""
-    shares = np.array([*_prior_shares(PRIOR_REWARD_SHARE), *_prior_shares(PRIOR_BIAS_SHARE), 1.0])
+    """Prior medians of all variances (12,), at which the search starts."""
+    reward, bias = _prior_shares(PRIOR_REWARD_SHARE), _prior_shares(PRIOR_BIAS_SHARE)
+    shares = np.array([*reward, *bias, 1.0, PRIOR_BY_CONTEXT_SHARE])
     return max(outcome_variance, MIN_VARIANCE) * shares
 
 
@@ -128,7 +142,7 @@ def subsample(rows: Rows, max_rows: int | None) -> Rows:
 
 
 def _identifiable(data: TrainingData) -> NDArray[np.bool_]:
-    """Which components these sources can have (11,): none over proxies, models or modifiers that are missing.
+    """Which components these sources can have (12,): none over proxies, models or modifiers that are missing.
 
     Without text and labels, the proxies are the columns of phi again, and have no component of their own.
     """
@@ -140,10 +154,10 @@ def _identifiable(data: TrainingData) -> NDArray[np.bool_]:
 
 
 def present_components(*, psi: bool, model: bool, log_model: bool, modifiers: bool) -> NDArray[np.bool_]:
-    """Which of the eleven variances can be estimated, by what the sources have; text and intercept always can."""
+    """Which of the twelve variances can be estimated, by what the sources have; text and intercept always can."""
     reward = (True, psi, model, model and modifiers, True)
     bias = (True, psi, log_model, log_model and modifiers, True)
-    return np.array([*reward, *bias, True])
+    return np.array([*reward, *bias, True, model and log_model and modifiers])
 
 
 def _is_multiple(psi: FloatArray, rows: Rows) -> bool:
