@@ -10,7 +10,8 @@ and value_a + slope x_c + interaction_a w_c + hidden_c + hidden_ca is its true q
 p never leaves [0, 1] (``Mechanism`` refuses numbers for which it could), so no clipping spoils the truth.
 
 In the log the expected outcome is p + log_bias_a: what remains of people's choice of model after averaging over them.
-The log's own mean of model a is therefore value_a + log_bias_a.
+The log's own mean of model a is therefore value_a + log_bias_a. Its slopes interaction_a may be another multiple of
+these, which changes no mean.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class Mechanism:
     yes_no: bool = False
     noise: float = 0.8  # continuous noise is uniform over this share of the largest symmetric range inside [0, 1]
     log_bias: tuple[float, ...] = ()  # (k,) none by default
+    log_interaction: float = 1.0  # the log's slopes of feature_length, as a multiple of ``interaction``
 
     def __post_init__(self) -> None:
-        effects = MAX_Z * (
-            self.slope + np.abs(self.interactions) + self.hidden_context + self.hidden_scales + self.user
-        )
+        slopes = np.abs(self.interactions) * max(1.0, abs(self.log_interaction))
+        effects = MAX_Z * (self.slope + slopes + self.hidden_context + self.hidden_scales + self.user)
         reach, value = effects + self.output_effect, np.array(self.value)
         lowest, highest = value - reach + np.minimum(self.biases, 0), value + reach + np.maximum(self.biases, 0)
         if lowest.min() < 0 or highest.max() > 1:
@@ -179,8 +180,10 @@ def simulate(mechanism: Mechanism, design: Design, rng: np.random.Generator) -> 
     model = rng.integers(count, size=design.rows)
     log_users = max(design.log_rows * design.users // design.rows, 1) if design.users else 0
     users, users_of_log = Users(design.users, "e", design.uneven_users), Users(log_users, "l", design.uneven_users)
-    experiment, outcome = rated(mechanism, models, rows, model, np.zeros(count), users, rng)
-    log, _ = rated(mechanism, models, log_rows, log_model, mechanism.biases, users_of_log, rng)
+    experiment, outcome = rated(mechanism, models, rows, model, np.zeros(design.rows), users, rng)
+    log_slope = (mechanism.log_interaction - 1.0) * mechanism.interactions
+    bias = (mechanism.biases + log_rows.columns[:, 1:] * log_slope)[np.arange(design.log_rows), log_model]
+    log, _ = rated(mechanism, models, log_rows, log_model, bias, users_of_log, rng)
     replayed = Contexts(pool.ids + extra.ids, np.vstack([pool.columns, extra.columns]), np.vstack([pool.q, extra.q]))
     return SimulatedStudy(
         models=models,
@@ -219,9 +222,9 @@ def rated(
     users: Users,
     rng: np.random.Generator,
 ) -> tuple[pa.Table, FloatArray]:
-    """Rows with outcomes, as a table, and the outcomes."""
+    """Rows with outcomes, as a table, and the outcomes; ``bias`` (n,) is added to what is expected."""
     deviation = rng.uniform(-1.0, 1.0, len(model))
-    expected = contexts.q[np.arange(len(model)), model] + mechanism.output_effect * deviation + bias[model]
+    expected = contexts.q[np.arange(len(model)), model] + mechanism.output_effect * deviation + bias
     user = users.draw(len(model), rng) if users.count else None
     if user is not None:
         expected = expected + mechanism.user * truncated_normal(rng, users.count)[user]

@@ -7,7 +7,7 @@ draws models independently and uniformly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from zlib import crc32
 
@@ -117,6 +117,12 @@ def one_best(kind: Literal["visible", "hidden", "recurring"]) -> Scenario:
     return Scenario(name, question, mechanism, design, min_clear_share=0.1)
 
 
+def log_without_interaction(crossing: Mechanism, kind: Literal["absent", "reversed"]) -> Scenario:
+    """Models whose different slopes only the experiment shows."""
+    mechanism = replace(crossing, log_interaction=0.0 if kind == "absent" else -1.0)
+    return Scenario(f"interaction_{kind}", f"models with different slopes, {kind} in the log, 3x160", mechanism, Design(480))
+
+
 def plain() -> tuple[Scenario, ...]:
     """Ordinary studies, and those in which the number of rows is what is unusual."""
     six, eight, three = spread(0.45, 0.60, 6), spread(0.40, 0.60, 8), spread(0.45, 0.55, 3)
@@ -147,6 +153,7 @@ def structured() -> tuple[Scenario, ...]:
             Design(40, extra_contexts=200, extra_shift=0.25),
         ),
         Scenario("interaction", "models with different slopes, 3x160", crossing, Design(480)),
+        *(log_without_interaction(crossing, kind) for kind in ("absent", "reversed")),
         Scenario("interaction_hidden", "context-by-model effects that no column shows, 3x160", hidden, Design(480)),
         Scenario(
             "recurring_hidden",
