@@ -40,8 +40,8 @@ def values(rng: np.random.Generator, log_steps: int, experiment_steps: int) -> f
     return values_p_value(on_scale(log, log_steps), on_scale(experiment, experiment_steps))
 
 
-def ranges(rng: np.random.Generator, scale: float) -> float:
-    return values_p_value(source(LOG, PULL, rng)[2], scale * source(EXPERIMENT, 0.0, rng)[2])
+def ranges(rng: np.random.Generator, scale: float, log_level: float = 0.0) -> float:
+    return values_p_value(log_level + source(LOG, PULL, rng)[2], scale * source(EXPERIMENT, 0.0, rng)[2])
 
 
 def direction(rng: np.random.Generator, inverted: bool) -> float:
@@ -143,6 +143,12 @@ def cases() -> list[Case]:
             "A3 outcome values, range",
             lambda g: ranges(g, 1.0),
             lambda g: ranges(g, 0.8),
+            "experiment on a scale that ends at 0.8",
+        ),
+        Case(
+            "A3 outcome values, log 0.2 lower",
+            lambda g: ranges(g, 1.0, -0.2),
+            lambda g: ranges(g, 0.8, -0.2),
             "experiment on a scale that ends at 0.8",
         ),
         Case(

@@ -66,6 +66,14 @@ def test_missing_values_are_counted_by_value_or_by_range():
     assert share_outside_values(continuous, FIVE) == pytest.approx(0.6)  # 0, 0.75 and 1 lie outside
 
 
+def test_another_level_is_not_another_scale():
+    """Half of the shifted outcomes are outside the range, and none after both have the same median."""
+    outcome = np.linspace(0.3, 0.7, 101)
+    assert share_outside_values(outcome, outcome - 0.2) == 0.0
+    assert values_p_value(outcome, outcome - 0.2) == 1.0
+    assert share_outside_values(outcome, 0.5 + 1.5 * (outcome - 0.5) - 0.2) == pytest.approx(1 / 3, abs=0.02)
+
+
 def test_the_p_value_of_missing_values_is_binomial():
     """Of 40 rows none has a value that 60 of 100 have, at the lower limit and ``MAX_CONFOUNDING_RATIO`` times rarer."""
     lower = stats.binomtest(60, 100).proportion_ci(1 - 2e-4, "exact").low

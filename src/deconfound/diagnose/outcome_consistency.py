@@ -135,9 +135,19 @@ def values_p_value(one: FloatArray, other: FloatArray) -> float:
 
 
 def share_outside_values(source: FloatArray, other: FloatArray) -> float:
-    """Share of the other's outcomes outside the source's range or, if it is discrete, between its values."""
-    outside = ~np.isin(other, source) if is_discrete(source) else (other < source.min()) | (other > source.max())
-    return float(np.mean(outside))
+    """Share of the other's outcomes outside the source's range or, if it is discrete, between its values.
+
+    Where all outcomes of one source are higher, some leave the other's range: a difference in level, which the
+    evaluation corrects. So outcomes must also be outside after both sources have the same median.
+    """
+    if is_discrete(source):
+        return float(np.mean(~np.isin(other, source)))
+    shift = float(np.median(source) - np.median(other))
+    return min(_share_outside_range(source, outcomes) for outcomes in (other, other + shift))
+
+
+def _share_outside_range(source: FloatArray, other: FloatArray) -> float:
+    return float(np.mean((other < source.min()) | (other > source.max())))
 
 
 def is_discrete(outcome: FloatArray) -> bool:
