@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names
-from deconfound.value.estimators import welch_satterthwaite_df
-from deconfound.value.multiple_comparisons import check_level, max_abs_z_quantile, t_quantile_at_z
+from deconfound.value.multiple_comparisons import check_level, max_abs_z_quantile
 from deconfound.value.values import Values
 
 LogBiasVerdict: TypeAlias = Literal["misleading", "biased", "no bias shown", "cannot tell"]
@@ -65,7 +64,8 @@ def estimate_log_bias(raw_log: Values, values: Values, level: float = 0.95) -> L
 
         bias_a = log_a - value_a,      covariance = covariance of log + covariance of unbiased values
 
-    The covariances add although a reward learned from the log may be part of ``values``: given the log, a doubly robust
+    The limits of a difference are those of its two terms, combined in squares: asymmetric where outcomes are near an
+    edge or skewed (Zou and Donner, 2008). The covariances add although a reward learned from the log may be part of ``values``: given the log, a doubly robust
     estimate is unbiased, so the two errors are uncorrelated. This is not true of direct values. Intervals are those of
     the unbiased values, extended to contain the difference from the values that are reported.
     """
@@ -122,17 +122,11 @@ class _BiasIntervals:
         standard_error = np.sqrt(np.diag(covariance))
         uncertain = standard_error > 0
         z = max_abs_z_quantile(covariance[np.ix_(uncertain, uncertain)], level)
-        df = welch_satterthwaite_df(
-            log_variance[estimable],
-            raw_log.df_or_inf[estimable],
-            value_variance[estimable],
-            values.df_or_inf[estimable],
-        )
-        half_width = np.zeros(len(bias))
-        half_width[estimable] = t_quantile_at_z(z, df) * standard_error
-        center = np.where(estimable, bias, 0.0)
+        log_below, log_above = _distances(raw_log, z)
+        value_below, value_above = _distances(values, z)
         reported = np.where(estimable, raw_log.estimate - values.estimate, np.nan)
-        low, high = np.fmin(center - half_width, reported), np.fmax(center + half_width, reported)
+        low = np.fmin(bias - np.hypot(log_below, value_above), reported)
+        high = np.fmax(bias + np.hypot(log_above, value_below), reported)
         low, high = np.where(estimable, np.maximum(low, -1.0), -1.0), np.where(estimable, np.minimum(high, 1.0), 1.0)
         return cls(estimable, np.where(estimable, bias, np.nan), reported, low, high, covariance)
 
@@ -162,6 +156,13 @@ class _BiasIntervals:
         if not self.estimable.any():
             return float("nan")
         return float(np.maximum(np.abs(self.low), np.abs(self.high))[self.estimable].max())
+
+
+def _distances(values: Values, z: float) -> tuple[FloatArray, FloatArray]:
+    """From each unbiased value to the lower and to the upper limit of its interval (k,), zero or more."""
+    unbiased = replace(values, estimate=values.center, interval_center=None)
+    low, high = unbiased.interval_at_z(z).T
+    return np.maximum(values.center - low, 0.0), np.maximum(high - values.center, 0.0)
 
 
 def _noise_corrected_rms(bias: FloatArray, covariance: FloatArray) -> float:
