@@ -19,6 +19,7 @@ from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
+from deconfound.loading.no_row import SeenValues, no_row_problem
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
 from deconfound.loading.times import parse_datetime
@@ -90,7 +91,8 @@ def filter_tables(
             problems.append(_no_such_column(condition, raws))
         for role, column in at.items():
             try:
-                chosen[role] = _filter(chosen[role], role, column, condition)
+                is_first = chosen[role].arrow is raws[role].arrow
+                chosen[role] = _filter(chosen[role], role, column, condition, is_first=is_first)
                 chosen[role] = _note_whole_tables(chosen[role], condition, [raws[r] for r in raws if r not in at])
             except DataError as error:
                 problems += error.problems
@@ -98,17 +100,23 @@ def filter_tables(
 
 
 def choose_rows(
-    raw: RawTable, role: str, filters: Sequence[RowFilter], columns: Mapping[str, str]
+    raw: RawTable,
+    role: str,
+    filters: Sequence[RowFilter],
+    columns: Mapping[str, str],
+    seen: Sequence[SeenValues] = (),
 ) -> tuple[RawTable, tuple[int, ...]]:
     """Those of some rows of a table that fulfill every condition, and how many are left after each of them.
 
-    A condition on a column that the table lacks leaves all.
+    A condition on a column that the table lacks leaves all. What each condition could choose from is added to ``seen``.
     """
     left = []
-    for condition in filters:
+    for number, condition in enumerate(filters):
         at = _find_column(condition.column, raw, scoped_to(columns, role)) if in_scope(condition.scope, role) else None
         if at is not None:
             mask = _mask(raw.column(at), condition)
+            if seen:
+                seen[number].add(at, raw.arrow[at])
             raw = replace(raw, arrow=raw.arrow.filter(pa.array(mask)), row_numbers=raw.row_numbers.filter(mask))
         left.append(raw.arrow.num_rows)
     return raw, tuple(left)
@@ -152,17 +160,17 @@ def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Probl
     return Problem(join_names([raw.source for raw in tables]), what, f"Correct the name{suggestion}")
 
 
-def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
+def _filter(raw: RawTable, role: str, name: str, condition: RowFilter, *, is_first: bool) -> RawTable:
     column = raw.column(name)
     if name in raw.partial:
-        partial = raw.partial[name]
-        what = f"there is no column {quote(name)} for --where, which {partial.present} has"
-        raise DataError([Problem(join_names(partial.lacking), what, "Add it, or leave these files out.")])
+        what = f"there is no column {quote(name)} for --where"
+        raise DataError(raw.partial[name].problems(what, "Add it, or leave these files out."))
     mask = _mask(column, condition)
     rows = int(mask.sum())
     if not rows:
-        what = f"no row fulfills --where {condition.text}"
-        raise DataError([Problem(raw.source, what, f"Correct the condition; {name} has {_examples(column)}.")])
+        seen = SeenValues()
+        seen.add(name, column.values)
+        raise DataError([no_row_problem(raw.source, condition, seen, is_first=is_first)])
     findings = [where_finding(raw.source, condition, rows, len(mask))]
     if role == "experiment" and rows < len(mask):
         findings += _after_assignment(raw, name, condition)
@@ -209,11 +217,6 @@ def _mask(column: Column, condition: RowFilter) -> Mask:
         raise DataError([column.row_problem(undecided, "cannot be compared", fix)])
     mask: Mask = np.array([bool(one) for one in held])[code]
     return mask
-
-
-def _examples(column: Column) -> str:
-    distinct = [str(python_value(value)) for value in column.values.unique()[:10]]
-    return join_names(distinct)
 
 
 def _is_missing(cell: object) -> bool:
