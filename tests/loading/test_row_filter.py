@@ -10,7 +10,7 @@ import pytest
 
 from deconfound.errors import UsageError
 from deconfound.loading import load
-from deconfound.loading.row_filter import parse_filter
+from deconfound.loading.row_condition import parse_filter
 from tests.support.studies import Good, as_csv, good_with, refused, tables, write_study
 
 BIG = 1_790_000_000_000_000_000  # above 2**53, where floats have gaps

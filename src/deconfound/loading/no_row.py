@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from deconfound.errors import Problem
 from deconfound.formatting import MAX_LISTED_NAMES, did_you_mean, join_names, pluralize, quote
 from deconfound.loading.raw import python_value
-
-if TYPE_CHECKING:
-    from deconfound.loading.row_filter import RowFilter
+from deconfound.loading.row_condition import RowFilter
 
 MAX_VALUES = 1_000  # of a column; further ones are not counted
 MISSING = "(none)"
