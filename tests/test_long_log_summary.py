@@ -13,7 +13,6 @@ from deconfound.cli import main
 from deconfound.data import Study
 from deconfound.design.outcome_sums import MAX_CLUSTERS
 from deconfound.features import FeatureSpec, summed_study
-from deconfound.findings import Notice
 from deconfound.loading import load
 from deconfound.report.text import comparison
 from deconfound.reward import FAMILIES, Auto
@@ -72,18 +71,6 @@ def test_every_family_says_so():
     prepared = dc.prepare(streamed(demo_study("text")), options=OPTIONS)
     for family in (Auto(SOME_VARIANCES), *(family() for family in FAMILIES)):
         assert NOTE in in_one_line(prepared.evaluate(family).summary())
-
-
-def test_a_comparison_of_families_says_so_once(monkeypatch):
-    """A note of one family only is there, too."""
-    few_rows_in_memory(monkeypatch)
-    prepared = dc.prepare(demo_study("text"), options=OPTIONS)
-    results = [prepared.evaluate("exp-only"), prepared.evaluate("obs-only")]
-    assert in_one_line(comparison(results)).count(NOTE) == 1
-    finding = next(each for each in results[1].findings if each.check == "long log")
-    other = replace(finding, details=Notice("obs-only uses a sample."))
-    text = in_one_line(comparison([results[0], replace(results[1], findings=(other,))]))
-    assert text.endswith(f"{NOTE} obs-only uses a sample.")
 
 
 def test_a_log_that_is_used_by_its_rows_has_no_such_note():
