@@ -59,13 +59,17 @@ class DeconfoundError(Exception):
 
 
 class DataError(DeconfoundError):
-    """The tables cannot be used as they are; ``problems`` lists every fault, not only the first."""
+    """The tables cannot be used as they are; ``problems`` lists every fault, not only the first.
+
+    ``remark`` is one line about all of them, such as that only some rows were read.
+    """
 
     exit_code = 1
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], remark: str = "") -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(first_problems(list(map(str, self.problems)))))
+        self.remark = remark
+        super().__init__("\n".join([*first_problems(list(map(str, self.problems))), *([remark] if remark else [])]))
 
 
 def read_or_collect(read: Callable[[], Read], problems: list[Problem]) -> Read | None:

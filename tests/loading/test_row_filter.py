@@ -10,7 +10,7 @@ import pytest
 
 from deconfound.errors import UsageError
 from deconfound.loading import load
-from deconfound.loading.row_filter import parse_filter
+from deconfound.loading.row_condition import parse_filter
 from tests.support.studies import Good, as_csv, good_with, refused, tables, write_study
 
 BIG = 1_790_000_000_000_000_000  # above 2**53, where floats have gaps
@@ -116,8 +116,29 @@ def test_a_canonical_name_finds_the_column_under_its_alias():
 
 def test_a_condition_that_no_row_fulfills_shows_what_there_is():
     message = refused(**with_country(), where="country=FR")
-    assert "no row fulfills --where country=FR" in message
-    assert "country has DE, AT" in message
+    assert message == (
+        'log (Table): no row has the value "FR" in column "country" (--where country=FR). '
+        "Among 12 rows the values are DE, AT, (none)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "sought"),
+    [
+        ("log.country=FR,IT", "one of the values FR, IT"),
+        ("log.model!=ant,bee,cat", "another value than ant, bee, cat"),
+        ("log.model=", "an empty cell"),
+        ("log.outcome>5", "a value > 5"),
+    ],
+)
+def test_what_a_condition_asks_for_is_said_in_words(condition, sought):
+    assert f"no row has {sought} in column" in refused(**with_country(), where=condition)
+
+
+def test_a_condition_after_others_is_said_to_come_after_them():
+    message = refused(**with_country(), where=["log.country=DE", "log.country=AT"])
+    assert '"AT" in column "country" (--where log.country=AT) and fulfills the conditions before it' in message
+    assert "Among 4 rows the only value is DE." in message
 
 
 def test_an_unknown_column_is_named_with_the_one_that_may_be_meant():

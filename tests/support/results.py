@@ -18,9 +18,10 @@ def small_demo() -> Demo:
     return make_demo(5, sizes=SIZES)
 
 
-def load_demo(demo: Demo, **tables: pa.Table) -> dc.Study:
-    """The demo's study, with some of its tables replaced."""
-    return dc.load(**{"log": demo.log, "experiment": demo.experiment, "replay": demo.replay, **tables})
+def load_demo(demo: Demo, where: str = "", **tables: pa.Table) -> dc.Study:
+    """The demo's study, with some of its tables replaced, and a condition on rows."""
+    named = {"log": demo.log, "experiment": demo.experiment, "replay": demo.replay, **tables}
+    return dc.load(**named, where=where or ())
 
 
 @cache

@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if interrupts.explain(error) or os.environ.get(TRACEBACK):
             raise
-        _print_error(*_messages(error))
+        _print_error(*_messages(error), remark=error.remark if isinstance(error, DataError) else "")
         return error.exit_code if isinstance(error, DeconfoundError) else DeconfoundError.exit_code
 
 
@@ -147,11 +147,14 @@ def _with_values(words: Sequence[str]) -> list[str]:
     return joined
 
 
-def _print_error(*problems: str) -> None:
-    """One message per problem; several are counted and indented. Further lines of a message are indented by more."""
+def _print_error(*problems: str, remark: str = "") -> None:
+    """One message per problem; several are counted and indented. Further lines of a message are indented by more.
+
+    A remark about all of them comes last, and is not counted.
+    """
     messages = [problem.replace("\n", "\n    ") for problem in first_problems(problems)]
     if len(messages) > 1:
         messages = [f"{len(problems)} problems:", *(f"  {message}" for message in messages)]
-    text = "deconfound: " + "\n".join(messages)
+    text = "deconfound: " + "\n".join([*messages, *([remark] if remark else [])])
     # Programs that read the messages get one line each.
     write_message(f"{wrap(text) if sys.stderr.isatty() else text}\n")

@@ -29,7 +29,7 @@ def load_outcomes(
             if not outside:
                 raise
             what = f"the outcomes are {join_names(names)}, and {name} is not on the scale"
-            raise DataError([*error.problems, Problem("--outcome", what, ONE_SCALE)]) from None
+            raise DataError([*error.problems, Problem("--outcome", what, ONE_SCALE)], error.remark) from None
     _refuse_other_scales(studies)
     return studies
 

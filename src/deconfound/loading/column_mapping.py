@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -71,6 +71,11 @@ class ColumnMapping:
     unused: tuple[str, ...]
     missing: tuple[str, ...]
     similar: dict[str, str]
+
+    def with_used(self, columns: Collection[str]) -> ColumnMapping:
+        """The same, where some of the columns are used for something else: as conditions on rows."""
+        unused = tuple(name for name in self.unused if name not in columns)
+        return replace(self, unused=unused, similar={n: near for n, near in self.similar.items() if n not in columns})
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -40,13 +40,21 @@ def _part(part: RawTable, name: str) -> FilePart:
 
 def _partial_columns(parts: Sequence[RawTable], columns: Sequence[str]) -> dict[str, PartialColumn]:
     names = [set(part.arrow.column_names) for part in parts]
+    own = [own_names(part.arrow.column_names, part.renamed) for part in parts]
     partial = {}
     for column in columns:
-        lacking = tuple(part.source for part, present in zip(parts, names, strict=True) if column not in present)
+        lacking = [at for at, present in enumerate(names) if column not in present]
         if lacking:
             having = next(part.source for part, present in zip(parts, names, strict=True) if column in present)
-            partial[column] = PartialColumn(lacking, having)
+            files, others = (parts[at].source for at in lacking), (own[at] for at in lacking)
+            partial[column] = PartialColumn(tuple(files), having, tuple(others))
     return partial
+
+
+def own_names(columns: Iterable[str], renamed: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Columns under the names that they have in their file; ``renamed`` gives the new names of some."""
+    original = {new: old for old, new in (renamed or {}).items()}
+    return tuple(original.get(name, name) for name in columns)
 
 
 def _row_numbers(parts: Sequence[RawTable]) -> RowNumbers:

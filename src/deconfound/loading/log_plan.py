@@ -27,7 +27,7 @@ from deconfound.loading.joined_columns import FilePart, join_column
 from deconfound.loading.log_files import with_columns
 from deconfound.loading.raw import RawTable, python_value
 from deconfound.loading.read_tables import MoreRows
-from deconfound.loading.row_filter import choose_rows, filtered_columns
+from deconfound.loading.row_filter import choose_rows
 
 ROLE = "log"
 EVIDENCE_ROWS = 64  # at first; more where these do not show what all first rows show
@@ -174,8 +174,7 @@ class LogPlan:
 def _unread(more: MoreRows, whole: ReadBatch) -> frozenset[str]:
     """Columns that nothing uses: no canonical column, no condition, and no name that leads into their objects."""
     named = [*more.rules.columns.values(), *(each.column for each in more.rules.filters)]
-    conditions = filtered_columns(whole.raw, ROLE, more.rules.filters, more.rules.columns)
-    unused = set(whole.mapping.unused) - conditions
+    unused = whole.mapping.unused
     return frozenset(name for name in unused if not any(each.startswith(f"{name}.") for each in named))
 
 

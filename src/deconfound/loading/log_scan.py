@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,16 +13,17 @@ import pyarrow.compute as pc
 from deconfound.data.log_counts import LogCounts, count_models
 from deconfound.errors import MAX_PRINTED_PROBLEMS, DataError, Problem
 from deconfound.findings import Finding, Notice
-from deconfound.formatting import join_names, quote
+from deconfound.formatting import quote
 from deconfound.loading.canonical import empty_outputs
 from deconfound.loading.context_checks import ContextChecks
 from deconfound.loading.convert import is_string_type
+from deconfound.loading.joined_files import own_names
 from deconfound.loading.log_files import LogFile, until
 from deconfound.loading.log_parts import LogReader
 from deconfound.loading.log_plan import LEFT_OUT, MAX_WORDS, ReadBatch, new_outcomes
 from deconfound.loading.log_size import LongLog
-from deconfound.loading.raw import RawTable, python_value
-from deconfound.loading.read_tables import IN_EVERY_FILE
+from deconfound.loading.raw import PartialColumn, RawTable, python_value
+from deconfound.loading.read_tables import ADD_COLUMN, IN_EVERY_FILE
 from deconfound.loading.row_sample import RowSample
 from deconfound.loading.text_rows import TextRows
 from deconfound.progress import StreamMeter
@@ -68,11 +69,11 @@ class LogScan:
 
     def read(self, files: Sequence[LogFile], meter: StreamMeter) -> None:
         """Read all files; reading ends early where there are too many problems."""
-        keys: dict[str, set[str]] = {}
+        keys: dict[str, dict[str, None]] = {}
         read_to_end = []
         for file in files:
             try:
-                self._read_file(file, keys.setdefault(file.name, set()), meter)
+                self._read_file(file, keys.setdefault(file.name, {}), meter)
                 read_to_end.append(file)
             except DataError as error:
                 self.problems += error.problems
@@ -80,11 +81,11 @@ class LogScan:
                 return
         self.problems += self._missing_keys(read_to_end, keys)
 
-    def _read_file(self, file: LogFile, keys: set[str], meter: StreamMeter) -> None:
+    def _read_file(self, file: LogFile, keys: dict[str, None], meter: StreamMeter) -> None:
         """Read a file, and cut it into parts that can be read again."""
         part, left = file, file.rows.size
         for raw, after in file.batches(self.sizes.batch_rows):
-            keys |= set(raw.arrow.column_names)
+            keys |= dict.fromkeys(raw.arrow.column_names)
             try:
                 self.add(raw)
             except DataError as error:
@@ -174,17 +175,17 @@ class LogScan:
         if new and frozenset(batch.mapping.columns) - set(self.reader.plan.columns):
             self.findings.setdefault(LEFT_OUT, []).extend(new)
 
-    def _missing_keys(self, files: Iterable[LogFile], keys: dict[str, set[str]]) -> list[Problem]:
+    def _missing_keys(self, files: Iterable[LogFile], keys: Mapping[str, Iterable[str]]) -> list[Problem]:
         """Files of JSON lines that lack a column altogether, which every file must have."""
-        several = [file for file in files if file.names and isinstance(file.rows, TextRows)]
+        several = {file.name: file for file in files if file.names and isinstance(file.rows, TextRows)}
         problems = []
         for name, column in self.reader.plan.columns.items():
-            lacking = [file.name for file in several if column not in keys[file.name]]
+            lacking = [file for file in several if column not in keys[file]]
             having = next((file for file in keys if column in keys[file]), None)
             if name in IN_EVERY_FILE and lacking and having is not None and "." not in column:
-                what = f"there is no column {quote(column)}, which {having} has"
-                fix = "Name only the files of this table, add the column, or rename the one that is meant."
-                problems.append(Problem(join_names(list(dict.fromkeys(lacking))), what, fix))
+                own = tuple(own_names(keys[file], several[file].renamed) for file in lacking)
+                partial = PartialColumn(tuple(lacking), having, own)
+                problems += partial.problems(f"there is no column {quote(column)}", ADD_COLUMN)
         return problems
 
 

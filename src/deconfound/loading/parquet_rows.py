@@ -61,7 +61,8 @@ class ParquetRows:
             raise file_error(self.source, TOO_LONG_TEXT, "Shorten the longest texts.") from None
         except (pa.ArrowException, OSError, ValueError) as error:
             require_unchanged(self.path, self.source, self.stamp)
-            raise _damaged(f"{self.source} after row {before:,}", error) from None
+            place = f" after row {before:,}" if before else ", in its first rows"
+            raise _damaged(f"{self.source}{place}", error) from None
         require_unchanged(self.path, self.source, self.stamp)
 
     def _decoded(self, file: Any, names: Sequence[str] | None) -> Iterator[pa.RecordBatch]:  # noqa: ANN401

@@ -13,7 +13,7 @@ import pyarrow as pa
 from deconfound.data import Mask, RowNumbers
 from deconfound.errors import Problem
 from deconfound.findings import Finding
-from deconfound.formatting import pluralize, quote, shorten
+from deconfound.formatting import join_names, pluralize, quote, shorten
 
 MAX_EXAMPLES = 3  # rows and values listed in one message
 NESTED = pa.struct([("json", pa.string())])  # type of a column in which some cell is a list or an object
@@ -29,10 +29,24 @@ class JoinedColumn:
 
 @dataclass(frozen=True, slots=True)
 class PartialColumn:
-    """A column that only some files of a table have: the files without it, and one that has it."""
+    """A column that only some files of a table have: the files without it, and one that has it.
+
+    ``columns`` are those of each file without it, under the names that they have there.
+    """
 
     lacking: tuple[str, ...]
     present: str
+    columns: tuple[tuple[str, ...], ...]
+
+    def problems(self, what: str, fix: str) -> list[Problem]:
+        """One problem for all files with the same columns, which it lists."""
+        files: dict[tuple[str, ...], list[str]] = {}
+        for file, columns in zip(self.lacking, self.columns, strict=True):
+            files.setdefault(columns, []).append(file)
+        return [
+            Problem(join_names(named), f"{what}, which {self.present} has; the columns are {join_names(columns)}", fix)
+            for columns, named in files.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

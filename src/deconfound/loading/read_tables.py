@@ -26,11 +26,12 @@ from deconfound.loading.normalized_contexts import with_normalized_contexts
 from deconfound.loading.outcome_words import unknown_words
 from deconfound.loading.raw import Column, RawTable, python_value
 from deconfound.loading.reading_rules import ReadingRules
-from deconfound.loading.row_filter import filter_tables
+from deconfound.loading.row_filter import filter_tables, filtered_columns
 from deconfound.loading.sources import TableLike, read_table, table_names
 from deconfound.loading.table_scope import scoped_to
 
 IN_EVERY_FILE = ("context_id", "context", "model", "output", "outcome", "propensity", "draw")
+ADD_COLUMN = "Name only the files of this table, add the column, or rename the one that is meant."
 
 
 def read_canonical_tables(
@@ -208,7 +209,8 @@ class _Reading:
         resolver = ColumnResolver(role, raw.source, columns, self.accept_id_alias, raw.partial)
         ignored = self.ignored[role]
         mapping = resolver.resolve([name for name in raw.arrow.column_names if name not in ignored], problems)
-        return replace(mapping, unused=(*mapping.unused, *sorted(ignored)))
+        mapping = replace(mapping, unused=(*mapping.unused, *sorted(ignored)))
+        return mapping.with_used(filtered_columns(raw, role, self.rules.filters, self.rules.columns))
 
 
 def _has_text(names: Sequence[str], columns: Mapping[str, str]) -> bool:
@@ -260,9 +262,7 @@ def _join_problems(raw: RawTable, mapping: ColumnMapping) -> list[Problem]:
     for name, column in mapping.columns.items():
         partial, joined = raw.partial.get(column), raw.joined.get(column)
         if partial is not None and name in IN_EVERY_FILE:
-            what = f"there is no column {quote(column)}, which {partial.present} has"
-            fix = "Name only the files of this table, add the column, or rename the one that is meant."
-            problems.append(Problem(join_names(partial.lacking), what, fix))
+            problems += partial.problems(f"there is no column {quote(column)}", ADD_COLUMN)
         if joined is not None and joined.doubt is not None and name in TEXT_FIXES:
             problems.append(joined.doubt)
     return problems

@@ -10,7 +10,7 @@ from deconfound.data import ReadingChoices
 from deconfound.errors import UsageError
 from deconfound.loading.column_mapping import check_mapping
 from deconfound.loading.outcome_words import OutcomeScale
-from deconfound.loading.row_filter import RowFilter, parse_filter
+from deconfound.loading.row_condition import RowFilter, parse_filter
 
 MAX_UNIT_LENGTH = 40
 MIN_RANGE, MAX_RANGE_END = 1e-9, 1e12  # of --outcome-range; beyond them outcomes lose their digits

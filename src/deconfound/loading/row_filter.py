@@ -2,76 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import math
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, date
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from deconfound.data import Mask
 from deconfound.data.encode import encode_by_appearance
-from deconfound.errors import DataError, Problem, UsageError
+from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding, Notice
 from deconfound.formatting import did_you_mean, join_names, pluralize, quote
 from deconfound.loading.column_mapping import ALIASES, matching_columns, normalize_name
+from deconfound.loading.no_row import SeenValues, no_row_problem
 from deconfound.loading.raw import Column, RawTable, python_value
-from deconfound.loading.table_scope import in_scope, scoped_to, split_scope
-from deconfound.loading.times import parse_datetime
+from deconfound.loading.row_condition import RowFilter
+from deconfound.loading.table_scope import in_scope, scoped_to
 
-CONDITION = re.compile(r"(?P<name>.+?)\s*(?P<operator>!=|<=|>=|=|<|>)\s*(?P<value>.*)", re.DOTALL)
-DAY = re.compile(r"\d{4}-\d\d-\d\d")
-WHOLE_NUMBER = re.compile(r"[+-]?\d{1,40}", re.ASCII)
-SECONDS_PER_DAY = 86_400.0
-ORDERS: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda cell, value: cell < value,
-    "<=": lambda cell, value: cell <= value,
-    ">": lambda cell, value: cell > value,
-    ">=": lambda cell, value: cell >= value,
-}
 AFTER_ASSIGNMENT = ("model", "output", "outcome")
-
-
-@dataclass(frozen=True, slots=True)
-class RowFilter:
-    """One condition. Several values of = are alternatives; the value "" stands for a missing cell."""
-
-    text: str
-    scope: str | None
-    column: str
-    operator: str
-    values: tuple[str, ...]
-
-    def holds(self, cell: object) -> bool | None:
-        """Whether a cell fulfills the condition; None if it cannot be compared with the value."""
-        if self.operator not in ORDERS:
-            return any(_equals(cell, value) for value in self.values) != (self.operator == "!=")
-        if _is_missing(cell):
-            return False
-        for convert in (_as_number, _as_time):
-            left, right = convert(cell), convert(self.values[0])
-            if left is not None and right is not None:
-                return ORDERS[self.operator](left, right)
-        return None
-
-
-def parse_filter(text: str) -> RowFilter:
-    """A condition as it is written on the command line."""
-    match = CONDITION.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"--where takes a condition such as country=DE or score>=3, not {quote(text)}.")
-    scope, column = split_scope(match["name"].strip())
-    operator, value = match["operator"], match["value"].strip()
-    if operator in ORDERS:
-        if _as_number(value) is None and _as_time(value) is None:
-            raise UsageError(f"--where {text}: {operator} needs a number or a time such as 2026-05-01.")
-        return RowFilter(text, scope, column, operator, (value,))
-    alternatives = next(csv.reader([value], skipinitialspace=True), [])
-    return RowFilter(text, scope, column, operator, tuple(one.strip() for one in alternatives) or ("",))
 
 
 def filter_tables(
@@ -90,7 +38,8 @@ def filter_tables(
             problems.append(_no_such_column(condition, raws))
         for role, column in at.items():
             try:
-                chosen[role] = _filter(chosen[role], role, column, condition)
+                is_first = chosen[role].arrow is raws[role].arrow
+                chosen[role] = _filter(chosen[role], role, column, condition, is_first=is_first)
                 chosen[role] = _note_whole_tables(chosen[role], condition, [raws[r] for r in raws if r not in at])
             except DataError as error:
                 problems += error.problems
@@ -98,17 +47,23 @@ def filter_tables(
 
 
 def choose_rows(
-    raw: RawTable, role: str, filters: Sequence[RowFilter], columns: Mapping[str, str]
+    raw: RawTable,
+    role: str,
+    filters: Sequence[RowFilter],
+    columns: Mapping[str, str],
+    seen: Sequence[SeenValues] = (),
 ) -> tuple[RawTable, tuple[int, ...]]:
     """Those of some rows of a table that fulfill every condition, and how many are left after each of them.
 
-    A condition on a column that the table lacks leaves all.
+    A condition on a column that the table lacks leaves all. What each condition could choose from is added to ``seen``.
     """
     left = []
-    for condition in filters:
+    for number, condition in enumerate(filters):
         at = _find_column(condition.column, raw, scoped_to(columns, role)) if in_scope(condition.scope, role) else None
         if at is not None:
             mask = _mask(raw.column(at), condition)
+            if seen:
+                seen[number].add(at, raw.arrow[at])
             raw = replace(raw, arrow=raw.arrow.filter(pa.array(mask)), row_numbers=raw.row_numbers.filter(mask))
         left.append(raw.arrow.num_rows)
     return raw, tuple(left)
@@ -152,17 +107,17 @@ def _no_such_column(condition: RowFilter, raws: Mapping[str, RawTable]) -> Probl
     return Problem(join_names([raw.source for raw in tables]), what, f"Correct the name{suggestion}")
 
 
-def _filter(raw: RawTable, role: str, name: str, condition: RowFilter) -> RawTable:
+def _filter(raw: RawTable, role: str, name: str, condition: RowFilter, *, is_first: bool) -> RawTable:
     column = raw.column(name)
     if name in raw.partial:
-        partial = raw.partial[name]
-        what = f"there is no column {quote(name)} for --where, which {partial.present} has"
-        raise DataError([Problem(join_names(partial.lacking), what, "Add it, or leave these files out.")])
+        what = f"there is no column {quote(name)} for --where"
+        raise DataError(raw.partial[name].problems(what, "Add it, or leave these files out."))
     mask = _mask(column, condition)
     rows = int(mask.sum())
     if not rows:
-        what = f"no row fulfills --where {condition.text}"
-        raise DataError([Problem(raw.source, what, f"Correct the condition; {name} has {_examples(column)}.")])
+        seen = SeenValues()
+        seen.add(name, column.values)
+        raise DataError([no_row_problem(raw.source, condition, seen, is_first=is_first)])
     findings = [where_finding(raw.source, condition, rows, len(mask))]
     if role == "experiment" and rows < len(mask):
         findings += _after_assignment(raw, name, condition)
@@ -209,62 +164,3 @@ def _mask(column: Column, condition: RowFilter) -> Mask:
         raise DataError([column.row_problem(undecided, "cannot be compared", fix)])
     mask: Mask = np.array([bool(one) for one in held])[code]
     return mask
-
-
-def _examples(column: Column) -> str:
-    distinct = [str(python_value(value)) for value in column.values.unique()[:10]]
-    return join_names(distinct)
-
-
-def _is_missing(cell: object) -> bool:
-    return (
-        cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and not cell.strip())
-    )
-
-
-def _equals(cell: object, value: str) -> bool:
-    if _is_missing(cell) or not value:
-        return _is_missing(cell) and not value
-    if isinstance(cell, bool):
-        return value.lower() in (("true", "1") if cell else ("false", "0"))
-    if str(cell).strip() == value or _is_on_day(cell, value):
-        return True
-    left, right = _as_number(cell), _as_number(value)
-    if left is not None or isinstance(cell, str):
-        return left is not None and left == right and not _has_leading_zero(cell, value)
-    moment = _as_time(cell)
-    return moment is not None and moment == _as_time(value)
-
-
-def _is_on_day(cell: object, value: str) -> bool:
-    """Whether a cell is a time on the day that a value names, in UTC as every comparison of times."""
-    start, moment = _as_time(value) if DAY.fullmatch(value) else None, _as_time(cell)
-    return start is not None and moment is not None and start <= moment < start + SECONDS_PER_DAY
-
-
-def _has_leading_zero(*texts: object) -> bool:
-    """Whether one is a code such as 007, which is not the number 7."""
-    return any(isinstance(text, str) and re.match(r"0\d", text.strip()) is not None for text in texts)
-
-
-def _as_number(cell: object) -> float | int | None:
-    """A number; whole ones stay exact, since ids of 19 digits differ in the last one, which a float does not have."""
-    if isinstance(cell, int) and not isinstance(cell, bool):
-        return cell
-    if isinstance(cell, str) and WHOLE_NUMBER.fullmatch(cell.strip()):
-        return int(cell)
-    if isinstance(cell, Decimal) and cell.is_finite() and cell == cell.to_integral_value():
-        return int(cell)
-    try:
-        number = None if isinstance(cell, bool | date) else float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return None if number is None or math.isnan(number) else number
-
-
-def _as_time(cell: object) -> float | None:
-    try:
-        moment = parse_datetime(cell.isoformat() if isinstance(cell, date) else str(cell).strip())
-        return None if moment is None else (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None

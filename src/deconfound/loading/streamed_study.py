@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -20,25 +20,24 @@ from deconfound.loading.canonical import (
     no_outcome,
 )
 from deconfound.loading.context_checks import ContextChecks
-from deconfound.loading.log_files import LogFiles, open_log, slice_raw
+from deconfound.loading.first_rows import LOG, about_rows, chosen_head, first_rows_remark
+from deconfound.loading.log_files import LogFiles, open_log
 from deconfound.loading.log_parts import LogFilePart, LogReader, only_columns
 from deconfound.loading.log_plan import LEFT_OUT, WORDS, LeftOutError, LogPlan, more_rows_note
 from deconfound.loading.log_scan import COMMAS, ROW_FINDINGS, LogScan
 from deconfound.loading.log_size import LongLog
 from deconfound.loading.missing_codes import missing_code_finding
 from deconfound.loading.model_names import absent_models, renamed_findings
-from deconfound.loading.nested_columns import with_nested_columns
 from deconfound.loading.raw import RawTable
 from deconfound.loading.read_tables import ReadTables, read_with_rules
 from deconfound.loading.reading_rules import ReadingRules
-from deconfound.loading.row_filter import choose_rows, where_finding
+from deconfound.loading.row_filter import where_finding
 from deconfound.loading.same_table import share_a_file
 from deconfound.loading.sources import TableLike, table_names
 from deconfound.loading.table_scope import scoped_to
 from deconfound.progress import Progress, StreamMeter
 
 STAGE = "reading the log"
-LOG = "log"
 RECOUNTED = ("rows left out", "empty outputs", "missing codes", "models", "contexts", COMMAS, WORDS, *ROW_FINDINGS)
 """Findings that count rows: those of the first rows are replaced by those of all."""
 
@@ -77,40 +76,15 @@ def stream_log(
     """Read the log in batches, checking every row; everything wrong in it or in another table raises."""
     names = table_names(sources)
     opened = open_log(sources[LOG], names[LOG], scoped_to(rules.columns, LOG), sizes)
-    head = _chosen_head(opened, rules, sizes)
+    head = chosen_head(opened, rules, sizes)
     read = read_with_rules({**sources, LOG: head}, rules, problems)
     if problems or len(read.tables) < len(sources):
-        raise DataError([*merge_problems(problems), *_first_rows_note(problems, opened, names[LOG])])
+        raise DataError(merge_problems(problems), first_rows_remark(problems, opened, names[LOG]))
     scan, left_out = _scan(opened, head, read, sizes, _shared_rows(sources, read), progress)
     problems += [*scan.problems, *_absent(scan, read)]
     if problems:
         raise DataError(merge_problems(problems))
     return _streamed(scan, read, sizes, left_out)
-
-
-def _first_rows_note(problems: list[Problem], opened: LogFiles, name: str) -> list[Problem]:
-    """Where the first rows are wrong, no others were read, and counts in messages are of these rows."""
-    places = (name, *(file.name for file in opened.files))
-    if not any(problem.where.startswith(places) for problem in problems):
-        return []
-    what = "reading a long log stopped after the first rows of its files; numbers of rows above are among these"
-    return [Problem(name, what, "Correct what is named, and run it again.")]
-
-
-def _chosen_head(opened: LogFiles, rules: ReadingRules, sizes: LongLog) -> RawTable:
-    """The first rows that fulfill all conditions; if the files begin with others, the first ones after these."""
-    named = [*rules.columns.values(), *(each.column for each in rules.filters)]
-    head = with_nested_columns(opened.head, named)
-    chosen, _ = choose_rows(head, LOG, rules.filters, rules.columns)
-    if chosen.arrow.num_rows or not rules.filters:
-        return chosen
-    for file in opened.files:
-        for raw, _ in file.batches(sizes.batch_rows):
-            rows, _ = choose_rows(with_nested_columns(raw, named), LOG, rules.filters, rules.columns)
-            if rows.arrow.num_rows:
-                found = slice_raw(rows, 0, sizes.head_rows)
-                return replace(head, arrow=found.arrow, row_numbers=found.row_numbers)
-    return head  # the usual message says that no row fulfills the conditions
 
 
 def _scan(
@@ -120,8 +94,11 @@ def _scan(
     sizes: LongLog,
     shared_rows: frozenset[str],
     progress: Progress,
-) -> tuple[LogScan, tuple[Finding, ...]]:
-    """The first pass; it begins again without an optional column that turns out to be faulty in some row."""
+) -> tuple[LogScan, list[tuple[Finding, int]]]:
+    """The first pass; it begins again without an optional column that turns out to be faulty in some row.
+
+    Findings on such columns come with the number of rows that had been read.
+    """
     first = read.tables[LOG]
     others = [table for role, table in read.tables.items() if role != LOG]
     lacks = not (first.has("context_id") and first.has("context"))
@@ -129,13 +106,13 @@ def _scan(
     reader = LogReader(LogPlan.of(read.rules, head), keys)
     used = frozenset(opened.head.arrow.column_names) - reader.plan.unread
     files = [only_columns(file, used) for file in opened.files]
-    left_out: tuple[Finding, ...] = ()
+    left_out: list[tuple[Finding, int]] = []
     while True:
         scan = LogScan(reader, sizes, ContextChecks(others, first.has("context_id"), shared_rows))
         try:
             scan.read(files, StreamMeter(progress, STAGE, opened.size))
         except LeftOutError as error:
-            left_out += error.findings
+            left_out += [(finding, scan.total) for finding in error.findings]
             no_text = "context" in error.columns
             reader = replace(
                 reader,
@@ -169,7 +146,7 @@ def _absent(scan: LogScan, read: ReadTables) -> list[Problem]:
     return problems + absent_models(source, sorted(present | set(scan.models)), absent)
 
 
-def _streamed(scan: LogScan, read: ReadTables, sizes: LongLog, left_out: tuple[Finding, ...]) -> StreamedLog:
+def _streamed(scan: LogScan, read: ReadTables, sizes: LongLog, left_out: Sequence[tuple[Finding, int]]) -> StreamedLog:
     rated, unrated, replayed = scan.log.rows(), scan.unrated_log.rows(), scan.on_replayed.rows()
     if rated is None:
         raise DataError([no_outcome(read.tables[LOG].source)])
@@ -179,7 +156,8 @@ def _streamed(scan: LogScan, read: ReadTables, sizes: LongLog, left_out: tuple[F
     if problems:
         raise DataError(merge_problems(problems))
     replayed = rated.filter(scan.checks.is_replayed(rated)) if replayed is None else replayed
-    findings = (*log_findings(scan, read), *left_out, _sample_finding(scan, len(rated), len(replayed)))
+    later = [about_rows(finding, rows, scan.total) for finding, rows in left_out]
+    findings = (*log_findings(scan, read), *later, _sample_finding(scan, len(rated), len(replayed)))
     log = rated if unrated is None else _concatenated(rated, unrated)
     parts = tuple(LogFilePart(scan.reader, part, sizes.batch_rows) for part in scan.parts)
     stream = LogStream(parts, sum(scan.rated.values()), replayed, scan.counts)
@@ -201,7 +179,12 @@ def log_findings(scan: LogScan, read: ReadTables) -> list[Finding]:
     """Findings of the first rows that hold for all, and those that count rows."""
     first = read.tables[LOG]
     plan = scan.reader.plan
-    findings = [each for each in first.findings if each.check not in RECOUNTED or _is_about_option(each)]
+    chosen = scan.left[-1] if scan.left else scan.total
+    findings = [
+        about_rows(each, first.arrow.num_rows, chosen) if each.check == LEFT_OUT else each
+        for each in first.findings
+        if each.check not in RECOUNTED or _is_about_option(each)
+    ]
     findings += [each for check in ROW_FINDINGS for each in _once(scan.findings.get(check, []))]
     findings += [*scan.findings.get(COMMAS, []), *_once(scan.findings.get(LEFT_OUT, []))]
     before = [scan.total, *scan.left]
