@@ -178,8 +178,9 @@ class _Fitter(Generic[F]):
 
     def _resolved(self, surface_share: float) -> F:
         if surface_share not in self._resolved_by_share:
-            self._progress(f"preparing {self._family.name}", 0.0)
-            self._resolved_by_share[surface_share] = self._family.resolve(self._data.at(surface_share))
+            self._progress(self._preparing, 0.0)
+            data, family = self._data.at(surface_share), self._family
+            self._resolved_by_share[surface_share] = family.resolve(data, self._report_preparation)
         return self._resolved_by_share[surface_share]
 
     def _surface_shares(self, subsets: Sequence[IntArray]) -> list[float]:
@@ -187,6 +188,14 @@ class _Fitter(Generic[F]):
             return [self._fixed_share] * len(subsets)
         self._progress("choosing features", 0.0)
         return self._data.choose_surface_shares(subsets, self._seed)
+
+    @property
+    def _preparing(self) -> str:
+        return f"preparing {self._family.name}"
+
+    def _report_preparation(self, step: str, done: float) -> None:
+        """A step of the family's own, as a detail of the same stage."""
+        self._progress(f"{self._preparing}: {step}", done)
 
     def _report_progress(self, done: float) -> None:
         self._progress(f"tuning {self._family.name}", done)

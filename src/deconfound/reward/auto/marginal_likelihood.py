@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import numpy as np
 from scipy import linalg, optimize
 
 from deconfound.design import FloatArray
+from deconfound.progress import Progress, no_progress
 
 MAX_ITERATIONS = 60  # of L-BFGS-B, which usually stops after 20 to 40
 FTOL = 1e-3  # divided by the number of rows; the search stops at gains in log-likelihood of about this size
@@ -41,12 +43,18 @@ def log_likelihood(
 
 
 def maximize_marginal_likelihood(
-    kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, prior_log_sd: float
+    kernels: Sequence[FloatArray],
+    target: FloatArray,
+    start: FloatArray,
+    prior_log_sd: float,
+    progress: Progress = no_progress,
 ) -> FloatArray:
     """Variances (m,) of the kernels by ``maximize_posterior_density``."""
-    return maximize_posterior_density(
-        lambda log_variances: log_likelihood(log_variances, kernels, target), start, prior_log_sd, len(target)
-    )
+
+    def likelihood(log_variances: FloatArray) -> tuple[float, FloatArray]:
+        return log_likelihood(log_variances, kernels, target)
+
+    return maximize_posterior_density(likelihood, start, prior_log_sd, len(target), progress=progress)
 
 
 def maximize_posterior_density(
@@ -55,6 +63,7 @@ def maximize_posterior_density(
     prior_log_sd: float,
     rows: float,
     guess: FloatArray | None = None,
+    progress: Progress = no_progress,
 ) -> FloatArray:
     """Variances (m,) that maximise a likelihood times a log-normal prior around ``start``.
 
@@ -78,5 +87,16 @@ def maximize_posterior_density(
         method="L-BFGS-B",
         bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),
         options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(rows, 1)},
+        callback=_step_counter(progress),
     )
     return np.asarray(np.exp(origin + optimum.x))
+
+
+def _step_counter(progress: Progress) -> Callable[[FloatArray], None]:
+    """Reports every iteration; how many there will be is not known beforehand, and so no share that is done."""
+    steps = count(1)
+
+    def report(_: FloatArray) -> None:
+        progress(f"estimating variances, step {next(steps)} of at most {MAX_ITERATIONS}", 0.0)
+
+    return report
