@@ -43,7 +43,7 @@ def test_steps_of_the_preparation_are_details_of_its_stage(data: StudyTrainingDa
     stages: list[str] = []
     cross_fit(data, Auto(), 5, 0, None, lambda stage, _: stages.append(stage), 2)
     preparing = [stage for stage in stages if stage.startswith("preparing auto")]
-    assert preparing[:2] == ["preparing auto", "preparing auto: estimating variances, step 1 of at most 60"]
+    assert preparing[:2] == ["preparing auto", "preparing auto: estimating variances, step 1 of usually 20 to 70"]
     assert len(preparing) > 3
 
 

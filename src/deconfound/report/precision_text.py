@@ -17,9 +17,7 @@ def precision_sentence(result: Result) -> str:
         return ""
     if factor <= 1.0:
         return "Log and replay add no precision here: the experiment alone is as precise."
-    return (
-        f"{_gain(factor)}: with the experiment alone, the median variance of a value is {factor:.2f} times as large."
-    )
+    return f"{_gain(factor)}: with the experiment alone, the median variance of a value is {factor:.2f} times as large."
 
 
 def precision_lines(result: Result) -> list[str]:

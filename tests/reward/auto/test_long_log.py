@@ -74,7 +74,7 @@ def test_the_search_of_variances_reports_its_steps_and_gives_the_same_numbers():
     guesses = [step for step in reported if step.startswith("first guess, ")]
     for steps, start in ((guesses, "first guess, "), (reported[len(guesses) :], "")):
         assert len(steps) > 1
-        expected = [f"{start}estimating variances, step {n} of at most 60" for n in range(1, len(steps) + 1)]
+        expected = [f"{start}estimating variances, step {n} of usually 20 to 70" for n in range(1, len(steps) + 1)]
         assert steps == expected
 
 

@@ -12,6 +12,7 @@ from deconfound.design import FloatArray
 from deconfound.progress import Progress, no_progress
 
 MAX_ITERATIONS = 60  # of L-BFGS-B, which usually stops after 20 to 40
+USUAL_STEPS = "20 to 70"  # evaluations of the likelihood; an iteration is one or more
 FTOL = 1e-3  # divided by the number of rows; the search stops at gains in log-likelihood of about this size
 MAX_LOG_STEP = 10.0  # from the start; at exp(-10) a component is absent, at exp(10) it is everything
 FAILED_OBJECTIVE = 1e12  # of variances whose covariance is not positive definite; larger than any real objective
@@ -71,9 +72,10 @@ def maximize_posterior_density(
     behind it. ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data
     contain no information stays at its start. The search begins at ``guess``, by default at ``start``.
     """
-    origin = np.log(start)
+    origin, numbers = np.log(start), count(1)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
+        progress(f"estimating variances, step {next(numbers)} of usually {USUAL_STEPS}", 0.0)
         likelihood, gradient = log_likelihood(origin + step)
         prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):
@@ -87,16 +89,5 @@ def maximize_posterior_density(
         method="L-BFGS-B",
         bounds=[(-MAX_LOG_STEP, MAX_LOG_STEP)] * len(start),
         options={"maxiter": MAX_ITERATIONS, "ftol": FTOL / max(rows, 1)},
-        callback=_step_counter(progress),
     )
     return np.asarray(np.exp(origin + optimum.x))
-
-
-def _step_counter(progress: Progress) -> Callable[[FloatArray], None]:
-    """Reports every iteration; how many there will be is not known beforehand, and so no share that is done."""
-    steps = count(1)
-
-    def report(_: FloatArray) -> None:
-        progress(f"estimating variances, step {next(steps)} of at most {MAX_ITERATIONS}", 0.0)
-
-    return report
