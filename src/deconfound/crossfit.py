@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
-from deconfound.progress import Progress
+from deconfound.progress import Progress, prefixed
 from deconfound.reward import Attribution, Family, Prepared, RewardFit
 from deconfound.surface_share import StudyTrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
@@ -178,9 +178,10 @@ class _Fitter(Generic[F]):
 
     def _resolved(self, surface_share: float) -> F:
         if surface_share not in self._resolved_by_share:
-            self._progress(self._preparing, 0.0)
-            data, family = self._data.at(surface_share), self._family
-            self._resolved_by_share[surface_share] = family.resolve(data, self._report_preparation)
+            stage, data = f"preparing {self._family.name}", self._data.at(surface_share)
+            self._progress(stage, 0.0)
+            resolved = self._family.resolve(data, prefixed(self._progress, f"{stage}: "))
+            self._resolved_by_share[surface_share] = resolved
         return self._resolved_by_share[surface_share]
 
     def _surface_shares(self, subsets: Sequence[IntArray]) -> list[float]:
@@ -188,14 +189,6 @@ class _Fitter(Generic[F]):
             return [self._fixed_share] * len(subsets)
         self._progress("choosing features", 0.0)
         return self._data.choose_surface_shares(subsets, self._seed)
-
-    @property
-    def _preparing(self) -> str:
-        return f"preparing {self._family.name}"
-
-    def _report_preparation(self, step: str, done: float) -> None:
-        """A step of the family's own, as a detail of the same stage."""
-        self._progress(f"{self._preparing}: {step}", done)
 
     def _report_progress(self, done: float) -> None:
         self._progress(f"tuning {self._family.name}", done)

@@ -71,10 +71,10 @@ def test_the_search_of_variances_reports_its_steps_and_gives_the_same_numbers():
     moments = moments_of(data)
     observed = fit_long_variance_components(moments, data.experiment, lambda step, _: reported.append(step))
     assert observed == fit_long_variance_components(moments, data.experiment)
-    guesses = [step for step in reported if step.startswith("first guess, ")]
-    for steps, start in ((guesses, "first guess, "), (reported[len(guesses) :], "")):
+    guesses = [step for step in reported if step.startswith("first guess of variances, ")]
+    for steps, start in ((guesses, "first guess of variances"), (reported[len(guesses) :], "estimating variances")):
         assert len(steps) > 1
-        expected = [f"{start}estimating variances, step {n} of usually 20 to 70" for n in range(1, len(steps) + 1)]
+        expected = [f"{start}, step {n} of usually 20 to 70" for n in range(1, len(steps) + 1)]
         assert steps == expected
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import BoolArray, FloatArray, IntArray, ReplayRows, Rows, without_agreeing_repeats
-from deconfound.progress import Progress, no_progress
+from deconfound.progress import Progress, no_progress, prefixed
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.experiment_weights import ExperimentWeights
 from deconfound.reward.auto.gaussian import ConditionalRows, FactoredRows
@@ -57,14 +57,11 @@ def fit_long_variance_components(
         if is_guess and columns.text <= width and len(distinct) <= rows:
             continue  # the search that follows is the same
         likelihood = _likelihood(moments, subsample(distinct, rows), width)
-        guess = _maximize(likelihood, present, guess, _reporting_guess(progress) if is_guess else progress)
+        search = "first guess of variances" if is_guess else "estimating variances"
+        guess = _maximize(likelihood, present, guess, prefixed(progress, f"{search}, "))
     variances = np.zeros(len(present))
     variances[present] = guess
     return VarianceComponents.from_array(variances)
-
-
-def _reporting_guess(progress: Progress) -> Progress:
-    return lambda step, done: progress(f"first guess, {step}", done)
 
 
 def _likelihood(moments: LinearMoments, experiment: Rows, width: int) -> MomentLikelihood:

@@ -75,7 +75,7 @@ def maximize_posterior_density(
     origin, numbers = np.log(start), count(1)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
-        progress(f"estimating variances, step {next(numbers)} of usually {USUAL_STEPS}", 0.0)
+        progress(f"step {next(numbers)} of usually {USUAL_STEPS}", 0.0)
         likelihood, gradient = log_likelihood(origin + step)
         prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):
