@@ -38,6 +38,15 @@ def fit(data: StudyTrainingData, family: Family, surface_share: float | None = N
     return cross_fit(data, family, 5, 0, surface_share, no_progress)
 
 
+def test_steps_of_the_preparation_are_details_of_its_stage(data: StudyTrainingData) -> None:
+    """So that streams other than a terminal get one line for it."""
+    stages: list[str] = []
+    cross_fit(data, Auto(), 5, 0, None, lambda stage, _: stages.append(stage), 2)
+    preparing = [stage for stage in stages if stage.startswith("preparing auto")]
+    assert preparing[:2] == ["preparing auto", "preparing auto: estimating variances, step 1 of usually 20 to 70"]
+    assert len(preparing) > 3
+
+
 def test_held_out_outcomes_do_not_influence_what_is_evaluated_on_them(demo: Demo) -> None:
     """Changing one person's outcomes must not move the predictions for their contexts, tuning included."""
     person = np.array([f"person {row // 2}" for row in range(demo.experiment.num_rows)])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as that of ``typing``, whose import takes longer than the rest: Ctrl-C during it is a traceback
 __version__ = "0.1.0"
 
 _PUBLIC_NAMES = {

@@ -1,7 +1,18 @@
-"""``python -m deconfound``."""
+"""The command `deconfound`, also as ``python -m deconfound``."""
 
 import sys
 
-from deconfound.cli import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command; Ctrl-C while it is being loaded ends it with one line, as it does later."""
+    try:
+        from deconfound.cli import main as run
+
+        return run()
+    except KeyboardInterrupt:  # before the command handles its own interrupts
+        sys.stderr.write("deconfound: interrupted.\n")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -10,7 +10,7 @@ import numpy as np
 
 from deconfound.design import FloatArray, Fold, IntArray, group_folds
 from deconfound.errors import EvidenceError
-from deconfound.progress import Progress
+from deconfound.progress import Progress, prefixed
 from deconfound.reward import Attribution, Family, Prepared, RewardFit
 from deconfound.surface_share import StudyTrainingData
 from deconfound.tune import Tuned, Validation, tune_subsets
@@ -178,8 +178,10 @@ class _Fitter(Generic[F]):
 
     def _resolved(self, surface_share: float) -> F:
         if surface_share not in self._resolved_by_share:
-            self._progress(f"preparing {self._family.name}", 0.0)
-            self._resolved_by_share[surface_share] = self._family.resolve(self._data.at(surface_share))
+            stage, data = f"preparing {self._family.name}", self._data.at(surface_share)
+            self._progress(stage, 0.0)
+            resolved = self._family.resolve(data, prefixed(self._progress, f"{stage}: "))
+            self._resolved_by_share[surface_share] = resolved
         return self._resolved_by_share[surface_share]
 
     def _surface_shares(self, subsets: Sequence[IntArray]) -> list[float]:

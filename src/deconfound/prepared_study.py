@@ -44,7 +44,7 @@ from deconfound.value_methods import PAPER, EstimatedValues, SharedOutputs, esti
 FOLDS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PreparedStudy:
     """A study as arrays with its checks; families evaluated on it share features and factorizations."""
 
@@ -58,6 +58,9 @@ class PreparedStudy:
     seed: int
     options: EvaluationOptions
     progress: Progress
+
+    def __repr__(self) -> str:
+        return f"PreparedStudy({self.study!r}, level={self.level}, seed={self.seed})"
 
     def evaluate(self, family: str | Family) -> Result:
         """Cross-fit one family and estimate everything that follows from it."""

@@ -20,6 +20,11 @@ def no_progress(stage: str, done: float) -> None:
     """Ignore progress."""
 
 
+def prefixed(progress: Progress, prefix: str) -> Progress:
+    """Reports of a part, whose stages get the name of the whole."""
+    return lambda stage, done: progress(f"{prefix}{stage}", done)
+
+
 @dataclass(slots=True)
 class StreamMeter:
     """Reports rows, speed and time left while a table is read in pieces.

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: one line, exit code 130, and nothing half-written."""
+"""Ctrl-C or SIGTERM at any moment: one line, exit code 130 or 143, and nothing half-written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX sig
 FAST = ("--family", "exp-only", "--refits", "2")
 PLAN = ["plan", "--models", "3", "--outcome-sd", "0.3", "-q"]
 MESSAGE = "deconfound: interrupted.\n"
+TERMINATED = "deconfound: terminated.\n"
 TOLERANT = """
 import signal
 try:
@@ -119,7 +121,7 @@ def test_the_second_press_ends_at_once_and_a_repeated_signal_does_not(monkeypatc
     clock = iter([10.0, 10.0 + seconds])
     monkeypatch.setattr(interrupt, "monotonic", lambda: next(clock))
     ended: list[bool] = []
-    monkeypatch.setattr(interrupt, "end_at_once", lambda: ended.append(True))
+    monkeypatch.setattr(interrupt, "end_at_once", lambda _: ended.append(True))
 
     def twice(_: object) -> None:
         try:
@@ -146,11 +148,72 @@ def test_an_ignored_signal_stays_ignored(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("is_saving", [False, True], ids=["computing", "saving"])
+def test_a_termination_is_one_line_and_code_143(study_folder, tmp_path, monkeypatch, capsys, is_saving):
+    """A save that has begun is completed; anything else ends where it is."""
+    where, name = (bundle, "write_files") if is_saving else (evaluate, "_evaluate")
+    real = getattr(where, name)
+
+    def terminated(*arguments: object) -> object:
+        signal.raise_signal(signal.SIGTERM)
+        return real(*arguments)
+
+    monkeypatch.setattr(where, name, terminated)
+    assert main(evaluate_command(study_folder, *FAST, "-o", str(tmp_path))) == 143
+    assert capsys.readouterr() == ("", TERMINATED)
+    assert len(list(tmp_path.iterdir())) == (3 if is_saving else 0)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
 # --- real processes ---
 
+PRESSING = """
+import signal, sys
 
-def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
-    """Exit code, output and messages of a command that gets SIGINT some time after its own code has started."""
+moment, sys.argv[:] = sys.argv[1], ["deconfound", "--version"]
+
+class Pressing:
+    def find_spec(self, name, path=None, target=None):
+        if name == moment:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Pressing())
+from {module} import {function}
+sys.exit({function}())
+"""
+
+
+def entry_point() -> tuple[str, str]:
+    """Module and function of the command."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["deconfound"].partition(":")
+    return module, function
+
+
+def run_script(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-S", "-c", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("part", ["deconfound.cli", "deconfound.cli.interrupt", "typing"])
+def test_an_interrupt_while_the_command_is_loaded_is_one_line(part):
+    module, function = entry_point()
+    done = run_script(PRESSING.format(module=module, function=function), part)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", MESSAGE)
+
+
+def test_little_is_imported_before_interrupts_are_handled():
+    """Ctrl-C during these imports is a traceback of Python, so they have to be few and fast."""
+    script = f"import sys; before = set(sys.modules); import {entry_point()[0]}; print(*set(sys.modules) - before)"
+    assert set(run_script(script).stdout.split()) <= {
+        "__future__", "_imp", "_warnings", "deconfound", "deconfound.__main__", "importlib", "importlib._bootstrap",
+        "importlib._bootstrap_external", "warnings",
+    }  # fmt: skip
+
+
+def interrupted(arguments: list[str], delay: float, number: int = signal.SIGINT) -> tuple[int, str, str]:
+    """Exit code, output and messages of a command that gets a signal some time after its own code has started."""
     script = "import deconfound.cli as c, sys; print(flush=True); sys.exit(c.main())"
     command = [sys.executable, "-S", "-c", script, *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -158,7 +221,7 @@ def interrupted(arguments: list[str], delay: float) -> tuple[int, str, str]:
     assert process.stdout is not None
     process.stdout.readline()
     time.sleep(delay)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
@@ -181,6 +244,11 @@ def check_interrupted(folder: Path, place: Path, delay: float) -> int:
 @pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.6])
 def test_an_interrupt_at_the_start_is_one_line(study_folder, tmp_path, delay: float):
     assert check_interrupted(study_folder, tmp_path / "S", delay) == 130
+
+
+def test_a_termination_at_the_start_is_one_line(study_folder):
+    done = interrupted(evaluate_command(study_folder, *FAST), 0.3, signal.SIGTERM)
+    assert done == (143, "", TERMINATED)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from deconfound.cli.interrupt import INTERRUPTED, interrupts, report_interrupt
+from deconfound.cli.interrupt import interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; Ctrl-C ends it with one line, also during imports."""
+    """Run the command line and return its exit code; Ctrl-C and SIGTERM end it with one line, also during imports."""
     with interrupts.handled(main.__code__, ends_process=arguments is None):
         try:
             from deconfound.cli.command_line import run
@@ -29,5 +29,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             if not interrupts.explain():
                 return code
-        report_interrupt()
-    return INTERRUPTED
+        return interrupts.report()

@@ -15,7 +15,7 @@ from deconfound.cli.options import (
     load_study,
     parse_column_map,
 )
-from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.progress_line import showing_progress
 from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, EvidenceError
 
@@ -56,11 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         else load_contexts(arguments.target, columns=columns, normalize_contexts=normalize)
     )
     study = load_study(arguments)
-    progress = ProgressLine(arguments.quiet)
-    try:
+    with showing_progress(arguments) as progress:
         checked = check(study, seed=arguments.seed, level=arguments.level, target=target, progress=progress)
-    finally:
-        progress.clear()
     findings = (*study.findings, *checked, *_too_few_rows(study))
     if arguments.json:
         write_result(dump_json(check_document(findings, arguments.level, arguments.seed, Scale.of(study))))

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
+from time import monotonic
 from traceback import extract_tb
 
 from deconfound import __version__
@@ -111,6 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run_command(arguments: Sequence[str]) -> int:
+    started = monotonic()
     _refuse_nul(arguments)
     if arguments[:1] == [bench.NAME]:  # another package parses the options of this command
         return bench.run(arguments[1:])
@@ -119,7 +121,7 @@ def _run_command(arguments: Sequence[str]) -> int:
     _refuse_nul(words)
     words = _with_values(list(map(_without_exponent, words)))
     typed = shlex.join([PACKAGE, *arguments])
-    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file, typed_command=typed))
+    parsed = parser.parse_args(words, argparse.Namespace(study_file=study_file, typed_command=typed, started=started))
     code: int = parsed.run(parsed)
     return code
 

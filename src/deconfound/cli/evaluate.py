@@ -34,7 +34,7 @@ from deconfound.cli.output_path import (
     require_path,
     writing,
 )
-from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.progress_line import ProgressLine, showing_progress
 from deconfound.cli.segment_options import add_segment_options, parse_segments
 from deconfound.cli.several_outcomes import load_outcomes
 from deconfound.cli.terminal import write_message
@@ -131,10 +131,15 @@ def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
         raise UsageError("--outcome names a column more than once; name each once.")
     segments = () if arguments.segments_from is not None else parse_segments(arguments.segments) or ()
     if len(names) < 2:
-        results = _evaluate(load_study(arguments, segments=segments), arguments)
-        return [OutcomeResult(names[0] if names else "", result) for result in results]
-    studies = load_outcomes(arguments, names, segments=segments)
-    return [OutcomeResult(name, result) for name, study in studies.items() for result in _evaluate(study, arguments)]
+        studies = {names[0] if names else "": load_study(arguments, segments=segments)}
+    else:
+        studies = load_outcomes(arguments, names, segments=segments)
+    with showing_progress(arguments) as progress:
+        return [
+            OutcomeResult(name, result)
+            for name, study in studies.items()
+            for result in _evaluate(study, arguments, progress)
+        ]
 
 
 def parse_costs(pairs: Sequence[str], value_of_outcome: float | None) -> dict[str, float] | None:
@@ -195,7 +200,7 @@ def add_cost_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]:
+def _evaluate(study: Study, arguments: argparse.Namespace, progress: ProgressLine) -> tuple[Result, ...]:
     from deconfound.evaluation import prepare
     from deconfound.evaluation_options import EvaluationOptions
     from deconfound.evidence import require_feasible_size
@@ -215,18 +220,15 @@ def _evaluate(study: Study, arguments: argparse.Namespace) -> tuple[Result, ...]
         segment_columns=parse_segments(arguments.segments) if arguments.segments_from is not None else None,
         engine=parse_engine(arguments),
     )
-    families, progress = parse_families(arguments.family), ProgressLine(arguments.quiet)
+    families = parse_families(arguments.family)
     for family in families:
         require_feasible_size(study, family_by_name(family)())
-    try:
-        prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
-        if prepared.arrays.long_log is None and not options.engine.uses_this_thread:
-            progress.clear()
-            write_message(f"The log fits into memory: --engine {options.engine.engine} was not needed.\n")
-        results = (prepared.evaluate(family) for family in families)
-        return tuple(replace(result, command=arguments.typed_command) for result in results)
-    finally:
+    prepared = prepare(study, arguments.level, arguments.seed, options=options, progress=progress)
+    if prepared.arrays.long_log is None and not options.engine.uses_this_thread:
         progress.clear()
+        write_message(f"The log fits into memory: --engine {options.engine.engine} was not needed.\n")
+    results = (prepared.evaluate(family) for family in families)
+    return tuple(replace(result, command=arguments.typed_command) for result in results)
 
 
 def _output_paths(arguments: argparse.Namespace) -> list[Path]:

@@ -1,7 +1,7 @@
-"""Ctrl-C ends a command with one line and exit code 130, whatever it was doing.
+"""Ctrl-C and SIGTERM end a command with one line and the shells' exit code, whatever it was doing.
 
 Inside an import an interrupt can be swallowed or come out as another error, and inside a save it could leave files
-behind. There it is only noted, and raised afterwards. The second Ctrl-C ends the process at once.
+behind. There it is only noted, and raised afterwards. The second Ctrl-C or SIGTERM ends the process at once.
 """
 
 from __future__ import annotations
@@ -16,39 +16,43 @@ from time import monotonic
 from types import CodeType, FrameType
 from typing import final
 
-INTERRUPTED = 130  # the shells' code for a command that was stopped by Ctrl-C
-MESSAGE = "deconfound: interrupted.\n"
+MESSAGES = {signal.SIGINT: "deconfound: interrupted.\n", signal.SIGTERM: "deconfound: terminated.\n"}
+SIGNALED = 128  # and the number of the signal is the shells' exit code of a command that a signal has ended
 SAME_PRESS_SECONDS = 0.3  # programs that start others pass Ctrl-C on, so one press can arrive twice
 RETRY_SECONDS = 0.02  # until an import may have finished
+
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 @final
 class Interrupts:
-    """The interrupts of one command at a time: when the first one arrived, and whether it was raised."""
+    """The interrupts of one command at a time: when the first one arrived, which, and whether it was raised."""
 
     def __init__(self) -> None:
         self._first: float | None = None
+        self._signal = signal.SIGINT
         self._raised = False
         self._is_held = False
         self._command: CodeType | None = None
-        self._alarm: Callable[[int, FrameType | None], object] | int | None = None  # the handler before ours
+        self._alarm: Handler = None  # the handler before ours
 
     @contextmanager
     def handled(self, command: CodeType, *, ends_process: bool) -> Iterator[None]:
-        """Handle Ctrl-C inside the block, which the function with this code runs; a handler of others stays.
+        """Handle both signals inside the block, which the function with this code runs; a handler of others stays.
 
         Where the process ends after the block, nothing is left to interrupt: Ctrl-C then simply kills it.
         """
         self._first, self._raised, self._is_held, self._command = None, False, False, command
-        if not _in_main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-        signal.signal(signal.SIGINT, self._receive)
+        self._signal = signal.SIGINT
+        before = _default_handlers() if _in_main_thread() else {}
+        for number in before:
+            signal.signal(number, self._receive)
         try:
             yield
         finally:
             self._stop_timer()
-            signal.signal(signal.SIGINT, signal.SIG_DFL if ends_process else signal.default_int_handler)
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if ends_process else handler)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -77,11 +81,19 @@ class Interrupts:
             error = error.__cause__ or error.__context__
         return self._first is not None
 
+    def report(self) -> int:
+        """Say on stderr, if there is one, what has ended the command, and return its exit code."""
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stderr.write(MESSAGES[self._signal])
+            sys.stderr.flush()
+        return SIGNALED + self._signal
+
     def _receive(self, number: int, frame: FrameType | None) -> None:
         now = monotonic()
-        if number == signal.SIGINT and self._first is not None and now - self._first > SAME_PRESS_SECONDS:
-            end_at_once()
-        self._first = now if self._first is None else self._first
+        if number in MESSAGES and self._first is not None and now - self._first > SAME_PRESS_SECONDS:
+            end_at_once(signal.Signals(number))
+        if self._first is None:
+            self._first, self._signal = now, signal.Signals(number)
         if self._raised or self._is_held:
             return
         if not self._is_importing(frame):
@@ -92,7 +104,7 @@ class Interrupts:
     def _start_timer(self) -> None:
         """Receive the signal again soon."""
         if sys.platform == "win32":  # it has no such timer
-            end_at_once()
+            end_at_once(self._signal)
         elif self._alarm is None:
             self._alarm = signal.signal(signal.SIGALRM, self._receive)
         signal.setitimer(signal.ITIMER_REAL, RETRY_SECONDS)
@@ -115,18 +127,17 @@ interrupts = Interrupts()
 """Signals belong to the process, so there is one of these."""
 
 
-def report_interrupt() -> None:
-    """Say it on stderr, if there is one."""
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(MESSAGE)
-        sys.stderr.flush()
-
-
-def end_at_once() -> None:
+def end_at_once(number: signal.Signals) -> None:
     """End the process without anything else."""
     with suppress(OSError):
-        os.write(2, MESSAGE.encode())
-    os._exit(INTERRUPTED)
+        os.write(2, MESSAGES[number].encode())
+    os._exit(SIGNALED + number)
+
+
+def _default_handlers() -> dict[signal.Signals, Handler]:
+    """Python's own handlers of the signals that have no other: one that is ignored, as with nohup, stays so."""
+    own: dict[signal.Signals, Handler] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    return {number: handler for number, handler in own.items() if signal.getsignal(number) == handler}
 
 
 def _in_main_thread() -> bool:

@@ -20,7 +20,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
-from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.progress_line import showing_progress
 from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, UsageError
 from deconfound.formatting import quote
@@ -89,8 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.family == ALL_FAMILIES:
         raise UsageError("--family all has several answers; the rule needs one. Choose one --family.")
     study = load_study(arguments)
-    progress = ProgressLine(arguments.quiet)
-    try:
+    with showing_progress(arguments) as progress:
         look = monitor(
             study,
             state,
@@ -103,8 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             progress=progress,
         )
-    finally:
-        progress.clear()
     _print(look, path, arguments)
     failed = any(finding.verdict == "fail" for finding in look.findings)
     return AssumptionError.exit_code if failed else 0

@@ -175,7 +175,7 @@ def load_study(arguments: argparse.Namespace, *, segments: Sequence[str] = ()) -
     """Read the tables that the arguments name, with columns of segments."""
     from deconfound.loading import load
 
-    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY)
+    progress = ProgressLine(arguments.quiet, delay=TRACE_DELAY, start=arguments.started)
     study = load(
         log=arguments.log,
         experiment=arguments.experiment,

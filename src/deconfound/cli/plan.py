@@ -26,7 +26,7 @@ from deconfound.cli.options import (
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, require_path, writing
 from deconfound.cli.plan_numbers import PlanNumbers, plan_numbers, plan_scale
-from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.progress_line import showing_progress
 from deconfound.cli.terminal import write_result
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.formatting import quote
@@ -101,8 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _plan(arguments: argparse.Namespace, numbers: PlanNumbers) -> Plan:
     from deconfound.planning import plan
 
-    source, progress = _source(arguments, numbers), ProgressLine(arguments.quiet)
-    try:
+    source = _source(arguments, numbers)
+    with showing_progress(arguments) as progress:
         return plan(
             source,
             level=arguments.level,
@@ -111,8 +111,6 @@ def _plan(arguments: argparse.Namespace, numbers: PlanNumbers) -> Plan:
             seed=arguments.seed,
             progress=progress,
         )
-    finally:
-        progress.clear()
 
 
 def _add_input_options(parser: argparse.ArgumentParser) -> None:

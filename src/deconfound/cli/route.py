@@ -18,7 +18,7 @@ from deconfound.cli.options import (
     report_written,
 )
 from deconfound.cli.output_path import add_overwrite_option, check_output_file, writing
-from deconfound.cli.progress_line import ProgressLine
+from deconfound.cli.progress_line import showing_progress
 from deconfound.cli.terminal import write_result
 from deconfound.errors import AssumptionError, UsageError
 
@@ -81,8 +81,8 @@ def _learn(arguments: argparse.Namespace) -> LearnedPolicy:
     if arguments.kind == "context" and arguments.by is not None:
         raise UsageError("--kind context chooses by the prompt and --by by a column; give one of them.")
     options = EvaluationOptions(cost=parse_costs(arguments.cost, arguments.value_of_outcome))
-    study, progress = load_study(arguments, segments=_segments(arguments)), ProgressLine(arguments.quiet)
-    try:
+    study = load_study(arguments, segments=_segments(arguments))
+    with showing_progress(arguments) as progress:
         return route(
             study,
             arguments.family,
@@ -92,8 +92,6 @@ def _learn(arguments: argparse.Namespace) -> LearnedPolicy:
             options=options,
             progress=progress,
         )
-    finally:
-        progress.clear()
 
 
 def _segments(arguments: argparse.Namespace) -> tuple[str, ...]:

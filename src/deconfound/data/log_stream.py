@@ -12,6 +12,7 @@ import pyarrow as pa
 from deconfound.data.log_counts import LogCounts
 from deconfound.data.row_order import Hashes, row_hashes, uniform_ranks
 from deconfound.data.tables import Log, Mask, RowNumbers, is_in
+from deconfound.formatting import pluralize
 
 SAMPLE_ROWS = 50_000
 """Rows of a streamed log that are in memory, for checks that look at single rows."""
@@ -39,7 +40,7 @@ class LogPart(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogStream:
     """A log in parts that can be read again and again, and the rows that checks compare with the replay."""
 
@@ -48,18 +49,24 @@ class LogStream:
     on_replayed: Log  # rows whose context is in the replay: all, or a uniform sample of stated size
     counts: LogCounts | None = None  # of all rows, by model
 
+    def __repr__(self) -> str:
+        return f"LogStream({pluralize(self.rows, 'row')}, {pluralize(len(self.parts), 'part')})"
+
     def in_content_order(self) -> LogStream:
         """The same stream, with the rows in memory in an order that does not depend on files."""
         return replace(self, on_replayed=self.on_replayed.in_content_order())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TablePart:
     """Consecutive rows of a log in memory."""
 
     log: Log
     start: int
     rows: int
+
+    def __repr__(self) -> str:
+        return f"TablePart({self.name!r})"
 
     @property
     def name(self) -> str:

@@ -16,13 +16,13 @@ from deconfound.data.reading_choices import NO_CHOICES, ReadingChoices
 from deconfound.data.tables import Experiment, Log, Replay
 from deconfound.errors import DataError, Problem, UsageError
 from deconfound.findings import Finding
-from deconfound.formatting import quote
+from deconfound.formatting import pluralize, quote
 
 IncompleteReplay = Literal["error", "drop"]
 RatedTable = TypeVar("RatedTable", Log, Experiment)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Three tables that fit together, the models to compare, and findings from reading the tables.
 
@@ -47,6 +47,13 @@ class Study:
     outcome_unit: str = ""
     reading: ReadingChoices = NO_CHOICES
     log_stream: LogStream | None = None
+
+    def __repr__(self) -> str:
+        """Tables and counts; names of models and findings are many."""
+        log = (self.log,) if self.log_stream is None else (self.log, self.log_stream)
+        tables = ", ".join(map(repr, (*log, self.experiment, self.replay)))
+        counts = f"{pluralize(len(self.models), 'model')}, {pluralize(len(self.findings), 'finding')}"
+        return f"Study({tables}, {counts})"
 
     @property
     def randomized(self) -> Experiment:

@@ -26,7 +26,7 @@ from deconfound.data.encode import encode_by_appearance
 from deconfound.data.row_order import SEGMENT_PREFIX, content_order, take_rows
 from deconfound.errors import DataError, Problem
 from deconfound.findings import Finding
-from deconfound.formatting import join_noted_names, quote
+from deconfound.formatting import join_noted_names, pluralize, quote
 
 TEXT_COLUMNS = ("context", "output")
 PROPENSITY_PREFIX = "propensity_"  # and a model's name
@@ -105,7 +105,7 @@ class RowNumbers:
         return replace(self, numbers=numbers, file=None if self.file is None else self.file[order])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """What the three tables have in common: rows, unused columns, and findings from reading them."""
 
@@ -147,6 +147,11 @@ class Table:
     def __len__(self) -> int:
         return int(self.arrow.num_rows)
 
+    def __repr__(self) -> str:
+        """Source and size; contents are a user's, and many."""
+        size = f"{pluralize(len(self), 'row')}, {pluralize(self.arrow.num_columns, 'column')}"
+        return f"{type(self).__name__}({self.source!r}, {size})"
+
     @property
     def has_text(self) -> bool:
         """Whether contexts and outputs are available as text."""
@@ -183,7 +188,7 @@ _KEYS = {"context_id": "string", "model": "string"}
 _TEXTS = dict.fromkeys(TEXT_COLUMNS, "string")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Log(Table):
     """Ordinary use: a person or a router chose the model, so outcomes are confounded with that choice."""
 
@@ -193,7 +198,7 @@ class Log(Table):
     prefixes: ClassVar[tuple[str, ...]] = ("feature_", "label_")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Experiment(Table):
     """Rows whose model was assigned at random.
 
@@ -227,7 +232,7 @@ class Experiment(Table):
         return tuple(name.removeprefix(SEGMENT_PREFIX) for name in self.columns_with_prefix(SEGMENT_PREFIX))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replay(Table):
     """Each candidate's output on each context, one row per draw, without outcomes."""
 

@@ -41,13 +41,16 @@ class LogReader:
         return batch, (log.drop_text() if self.drop_text else log)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LogFilePart:
     """Some rows of one file of a log, or of a table in memory."""
 
     reader: LogReader
     file: LogFile
     batch_rows: int
+
+    def __repr__(self) -> str:
+        return f"LogFilePart({self.name!r})"
 
     @property
     def name(self) -> str:

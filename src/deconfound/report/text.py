@@ -23,6 +23,7 @@ from deconfound.report.decision_text import SMALL_DIFFERENCES, routing_text
 from deconfound.report.efficient_text import shared_output_lines
 from deconfound.report.method_text import long_log_lines, method_lines
 from deconfound.report.missing_text import MISSING_OUTCOMES, missing_outcome_lines, missing_outcome_rows
+from deconfound.report.precision_text import precision_lines
 from deconfound.report.recommendation_counts import recommendation_counts
 from deconfound.report.scale import NO_NUMBER, Scale
 from deconfound.report.scope_text import scope_lines
@@ -59,7 +60,7 @@ class Section(NamedTuple):
 def summary(result: Result, *, verbose: bool = False) -> str:
     """The whole text, wrapped for a terminal."""
     answer, *rest = sections(result, verbose=verbose)
-    parts = ["\n".join(answer.lines), text_table(value_rows(result), left=(1,))]
+    parts = ["\n".join(answer.lines), text_table(value_rows(result), left=(1,)), *precision_lines(result)]
     parts += ["\n".join([section.heading, *(f"  {line}" for line in _all_lines(section))]) for section in rest]
     if not verbose:
         how = "How this was computed: --verbose, or result.summary(verbose=True)."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
+from deconfound.progress import Progress, no_progress
 from deconfound.reward.auto.attribution import Attribution
 from deconfound.reward.fit import RewardFit
 from deconfound.reward.training_data import LogPart, TrainingData
@@ -70,8 +71,11 @@ class Family(Protocol):
         """A key that is larger for the more regularized of two candidates; it breaks ties."""
         ...
 
-    def resolve(self, data: TrainingData) -> Self:
-        """The family with every hyperparameter estimated that is learned once from all rows, not tuned in folds."""
+    def resolve(self, data: TrainingData, progress: Progress = no_progress) -> Self:
+        """The family with every hyperparameter estimated that is learned once from all rows, not tuned in folds.
+
+        What takes more than a second or two reports its steps to ``progress``.
+        """
         ...
 
     def to_document(self) -> dict[str, Any]:
@@ -116,7 +120,7 @@ class FamilyDefaults:
         """Nothing to tune."""
         return (self,)
 
-    def resolve(self, data: TrainingData) -> Self:  # noqa: ARG002
+    def resolve(self, data: TrainingData, progress: Progress = no_progress) -> Self:  # noqa: ARG002
         """Nothing to estimate beforehand."""
         return self
 

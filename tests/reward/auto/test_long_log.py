@@ -65,6 +65,19 @@ def test_the_variances_of_planted_components_are_found():
     assert max(found.reward_text, found.bias_text) < 0.002
 
 
+def test_the_search_of_variances_reports_its_steps_and_gives_the_same_numbers():
+    """The first guess takes fewer rows and columns; it is left out where the data have no more than that."""
+    data, reported = TrainingData(random_rows(8, 400), random_rows(9, 320)), []
+    moments = moments_of(data)
+    observed = fit_long_variance_components(moments, data.experiment, lambda step, _: reported.append(step))
+    assert observed == fit_long_variance_components(moments, data.experiment)
+    guesses = [step for step in reported if step.startswith("first guess of variances, ")]
+    for steps, start in ((guesses, "first guess of variances"), (reported[len(guesses) :], "estimating variances")):
+        assert len(steps) > 1
+        expected = [f"{start}, step {n} of usually 20 to 70" for n in range(1, len(steps) + 1)]
+        assert steps == expected
+
+
 def _with_outcome(rows, outcome):
     from deconfound.design import Rows
 

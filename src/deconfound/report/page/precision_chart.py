@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from deconfound.escaping import escape_name
-from deconfound.formatting import format_percent
 from deconfound.report.page.chart_axis import ChartAxis
+from deconfound.report.precision_text import precision_sentence
 from deconfound.report.scale import Scale
 from deconfound.result import Result
 from deconfound.reward import Attribution
@@ -72,20 +72,7 @@ class PrecisionChart:
                 )
             )
         zero, shares = (0.0, ()) if result.attribution is None else _source_shares(result.attribution)
-        return cls(tuple(marks), shares, zero, _precision_summary(alone[both], combined[both]))
-
-
-def _precision_summary(alone: np.ndarray, combined: np.ndarray) -> str:
-    """How many randomized rows log and replay are worth: variances fall with one over the rows."""
-    if not len(alone) or not (combined > 0).all():
-        return ""
-    factor = float(np.median((alone / combined) ** 2))
-    if factor <= 1.0:
-        return "Log and replay add no precision here: the experiment alone is as precise."
-    return (
-        f"Log and replay are worth {format_percent(factor - 1.0, 0)} more randomized rows: with the experiment alone, "
-        f"the median variance of a value is {factor:.2f} times as large."
-    )
+        return cls(tuple(marks), shares, zero, precision_sentence(result))
 
 
 def _source_shares(attribution: Attribution) -> tuple[float, tuple[SourceShare, ...]]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray, ReplayRows, Rows
+from deconfound.progress import Progress, no_progress
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.component_kernels import KernelRows, KernelScale
 from deconfound.reward.auto.experiment_weights import ExperimentWeights
@@ -53,12 +54,14 @@ class Auto(FamilyDefaults):
         """The grid has one candidate, so there are no ties."""
         return ()
 
-    def resolve(self, data: TrainingData) -> Self:
+    def resolve(self, data: TrainingData, progress: Progress = no_progress) -> Self:
         """Estimate the variances, unless they are given.
 
         Once on all rows, not per fold: twelve numbers, which depend on the log more than on any fold of the experiment.
         """
-        return self if self.variance_components is not None else replace(self, variance_components=_fit_variances(data))
+        if self.variance_components is not None:
+            return self
+        return replace(self, variance_components=_fit_variances(data, progress))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -79,10 +82,10 @@ class Auto(FamilyDefaults):
         return whole.without(part) if isinstance(whole, PreparedAuto) else type(self).prepare(part.data, (self,))
 
 
-def _fit_variances(data: TrainingData) -> VarianceComponents:
+def _fit_variances(data: TrainingData, progress: Progress = no_progress) -> VarianceComponents:
     if data.log.rows is None and data.log.moments is not None:
-        return fit_long_variance_components(data.log.moments, data.experiment)
-    return fit_variance_components(data)
+        return fit_long_variance_components(data.log.moments, data.experiment, progress)
+    return fit_variance_components(data, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import BoolArray, FloatArray, IntArray, ReplayRows, Rows, without_agreeing_repeats
+from deconfound.progress import Progress, no_progress, prefixed
 from deconfound.reward.auto.attribution import Attribution, attribute
 from deconfound.reward.auto.experiment_weights import ExperimentWeights
 from deconfound.reward.auto.gaussian import ConditionalRows, FactoredRows
@@ -33,7 +34,9 @@ LEARNING_WIDTH = 1_024  # text columns while the variances are learned; each ste
 GUESSING_ROWS, GUESSING_WIDTH = 300, 256  # of a first search, from which the other begins
 
 
-def fit_long_variance_components(moments: LinearMoments, experiment: Rows) -> VarianceComponents:
+def fit_long_variance_components(
+    moments: LinearMoments, experiment: Rows, progress: Progress = no_progress
+) -> VarianceComponents:
     """Maximum a posteriori variances from all of the log and ``LEARNING_ROWS`` of the experiment.
 
     Text columns are added up to ``LEARNING_WIDTH`` for this, which changes kernels by little: twelve variances do not
@@ -50,10 +53,12 @@ def fit_long_variance_components(moments: LinearMoments, experiment: Rows) -> Va
     )
     distinct, guess = without_agreeing_repeats(experiment), None
     for rows, width in ((GUESSING_ROWS, GUESSING_WIDTH), (LEARNING_ROWS, LEARNING_WIDTH)):
-        if width < LEARNING_WIDTH and columns.text <= width and len(distinct) <= rows:
+        is_guess = width < LEARNING_WIDTH
+        if is_guess and columns.text <= width and len(distinct) <= rows:
             continue  # the search that follows is the same
         likelihood = _likelihood(moments, subsample(distinct, rows), width)
-        guess = _maximize(likelihood, present, guess)
+        search = "first guess of variances" if is_guess else "estimating variances"
+        guess = _maximize(likelihood, present, guess, prefixed(progress, f"{search}, "))
     variances = np.zeros(len(present))
     variances[present] = guess
     return VarianceComponents.from_array(variances)
@@ -65,7 +70,9 @@ def _likelihood(moments: LinearMoments, experiment: Rows, width: int) -> MomentL
     return MomentLikelihood(moments.folded(width), folded, experiment.require_outcome() - moments.mean)
 
 
-def _maximize(likelihood: MomentLikelihood, present: BoolArray, guess: FloatArray | None) -> FloatArray:
+def _maximize(
+    likelihood: MomentLikelihood, present: BoolArray, guess: FloatArray | None, progress: Progress
+) -> FloatArray:
     """The variances that are ``present``."""
     moments = likelihood.moments
     start = prior_variances(moments.square / moments.weight)
@@ -77,7 +84,7 @@ def _maximize(likelihood: MomentLikelihood, present: BoolArray, guess: FloatArra
         return value, gradient[present]
 
     count = moments.weight + len(likelihood.target)
-    return maximize_posterior_density(log_likelihood, start[present], PRIOR_LOG_SD, count, guess)
+    return maximize_posterior_density(log_likelihood, start[present], PRIOR_LOG_SD, count, guess, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 
 import numpy as np
 from scipy import linalg, optimize
 
 from deconfound.design import FloatArray
+from deconfound.progress import Progress, no_progress
 
 MAX_ITERATIONS = 60  # of L-BFGS-B, which usually stops after 20 to 40
+USUAL_STEPS = "20 to 70"  # evaluations of the likelihood; an iteration is one or more
 FTOL = 1e-3  # divided by the number of rows; the search stops at gains in log-likelihood of about this size
 MAX_LOG_STEP = 10.0  # from the start; at exp(-10) a component is absent, at exp(10) it is everything
 FAILED_OBJECTIVE = 1e12  # of variances whose covariance is not positive definite; larger than any real objective
@@ -41,12 +44,18 @@ def log_likelihood(
 
 
 def maximize_marginal_likelihood(
-    kernels: Sequence[FloatArray], target: FloatArray, start: FloatArray, prior_log_sd: float
+    kernels: Sequence[FloatArray],
+    target: FloatArray,
+    start: FloatArray,
+    prior_log_sd: float,
+    progress: Progress = no_progress,
 ) -> FloatArray:
     """Variances (m,) of the kernels by ``maximize_posterior_density``."""
-    return maximize_posterior_density(
-        lambda log_variances: log_likelihood(log_variances, kernels, target), start, prior_log_sd, len(target)
-    )
+
+    def likelihood(log_variances: FloatArray) -> tuple[float, FloatArray]:
+        return log_likelihood(log_variances, kernels, target)
+
+    return maximize_posterior_density(likelihood, start, prior_log_sd, len(target), progress=progress)
 
 
 def maximize_posterior_density(
@@ -55,6 +64,7 @@ def maximize_posterior_density(
     prior_log_sd: float,
     rows: float,
     guess: FloatArray | None = None,
+    progress: Progress = no_progress,
 ) -> FloatArray:
     """Variances (m,) that maximise a likelihood times a log-normal prior around ``start``.
 
@@ -62,9 +72,10 @@ def maximize_posterior_density(
     behind it. ``prior_log_sd`` is the prior's standard deviation of log(variance). A component about which the data
     contain no information stays at its start. The search begins at ``guess``, by default at ``start``.
     """
-    origin = np.log(start)
+    origin, numbers = np.log(start), count(1)
 
     def objective(step: FloatArray) -> tuple[float, FloatArray]:
+        progress(f"step {next(numbers)} of usually {USUAL_STEPS}", 0.0)
         likelihood, gradient = log_likelihood(origin + step)
         prior = 0.5 * float(step @ step) / prior_log_sd**2
         if not np.isfinite(likelihood):

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, Rows, stack, without_agreeing_repeats
 from deconfound.errors import UsageError
+from deconfound.progress import Progress, no_progress, prefixed
 from deconfound.reward.auto.component_kernels import BY_CONTEXT, KernelRows, KernelScale
 from deconfound.reward.auto.marginal_likelihood import maximize_marginal_likelihood
 from deconfound.reward.hyperparameters import require_positive
@@ -93,7 +94,7 @@ class VarianceComponents:
         return cls(*(float(variance) for variance in variances))
 
 
-def fit_variance_components(data: TrainingData) -> VarianceComponents:
+def fit_variance_components(data: TrainingData, progress: Progress = no_progress) -> VarianceComponents:
     """Maximum a posteriori variances, from a sample of both sources.
 
     Components that these sources cannot have, such as proxies where psi is missing, get variance zero.
@@ -113,8 +114,9 @@ def fit_variance_components(data: TrainingData) -> VarianceComponents:
     present = _identifiable(data)
     used = [kernel for kernel, is_present in zip(kernels, present, strict=True) if is_present]
     variances = np.zeros(len(start))
+    steps = prefixed(progress, "estimating variances, ")
     with one_blas_thread():
-        variances[present] = maximize_marginal_likelihood(used, target, start[present], PRIOR_LOG_SD)
+        variances[present] = maximize_marginal_likelihood(used, target, start[present], PRIOR_LOG_SD, steps)
     return VarianceComponents.from_array(variances)
 
 
