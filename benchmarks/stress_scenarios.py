@@ -120,7 +120,9 @@ def one_best(kind: Literal["visible", "hidden", "recurring"]) -> Scenario:
 def log_without_interaction(crossing: Mechanism, kind: Literal["absent", "reversed"]) -> Scenario:
     """Models whose different slopes only the experiment shows."""
     mechanism = replace(crossing, log_interaction=0.0 if kind == "absent" else -1.0)
-    return Scenario(f"interaction_{kind}", f"models with different slopes, {kind} in the log, 3x160", mechanism, Design(480))
+    return Scenario(
+        f"interaction_{kind}", f"models with different slopes, {kind} in the log, 3x160", mechanism, Design(480)
+    )
 
 
 def plain() -> tuple[Scenario, ...]:

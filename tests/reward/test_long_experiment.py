@@ -48,7 +48,9 @@ def test_every_family_of_the_paper_agrees_to_eight_digits(family, both, trains):
             np.testing.assert_allclose(left.predict(new), right.predict(new), atol=1e-8)
 
 
-@pytest.mark.parametrize("absent", [(), (1, 6), (2, 3, 7, 8, 11), (3,)], ids=["all", "no proxies", "no models", "unshared"])
+@pytest.mark.parametrize(
+    "absent", [(), (1, 6), (2, 3, 7, 8, 11), (3,)], ids=["all", "no proxies", "no models", "unshared"]
+)
 def test_auto_agrees_to_eight_digits(absent, both, trains, monkeypatch):
     """Also with components of variance zero, for which nothing can be divided by."""
     monkeypatch.setattr(long_log, "MAX_WRITTEN_ROWS", 1)
