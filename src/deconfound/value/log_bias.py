@@ -64,10 +64,11 @@ def estimate_log_bias(raw_log: Values, values: Values, level: float = 0.95) -> L
 
         bias_a = log_a - value_a,      covariance = covariance of log + covariance of unbiased values
 
-    The limits of a difference are those of its two terms, combined in squares: asymmetric where outcomes are near an
-    edge or skewed (Zou and Donner, 2008). The covariances add although a reward learned from the log may be part of ``values``: given the log, a doubly robust
-    estimate is unbiased, so the two errors are uncorrelated. This is not true of direct values. Intervals are those of
-    the unbiased values, extended to contain the difference from the values that are reported.
+    The limits of a difference are those of its two terms, combined in squares: asymmetric where outcomes are near
+    an edge or skewed (Zou and Donner, 2008). The covariances add although a reward learned from the log may be part
+    of ``values``: given the log, a doubly robust estimate is unbiased, so the two errors are uncorrelated. This is
+    not true of direct values. Intervals are those of the unbiased values, extended to contain the difference from
+    the values that are reported.
     """
     check_level(level)
     if raw_log.models != values.models:
