@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import linregress
 
 from benchmarks import stress, stress_runs
 from benchmarks.stress_generators import MAX_Z, Design, Mechanism, draw_contexts, simulate, truncated_normal
@@ -65,6 +66,21 @@ def test_mean_outcomes_are_the_stated_values_and_log_values(name):
         for code, expected in zip(study.models, truth, strict=True):
             own = outcome[model == code]
             assert abs(own.mean() - expected) < 4 * own.std() / np.sqrt(len(own))
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"), [("interaction", 1), ("interaction_absent", 0), ("interaction_reversed", -1)]
+)
+def test_log_and_experiment_have_their_own_slopes(name, factor):
+    """Least-squares slopes on feature_length, per model."""
+    mechanism = SCENARIOS[name].mechanism
+    study = simulate(mechanism, Design(LARGE, log_rows=LARGE, fresh_contexts=1), np.random.default_rng(3))
+    for table, multiple in ((study.experiment, 1), (study.log, factor)):
+        model, outcome = np.array(table["model"].to_pylist()), table["outcome"].to_numpy()
+        length = table["feature_length"].to_numpy()
+        for code, slope in zip(study.models, mechanism.interactions, strict=True):
+            fitted = linregress(length[model == code], outcome[model == code])
+            assert abs(fitted.slope - multiple * slope) < 4 * fitted.stderr
 
 
 @pytest.mark.parametrize("name", ["two_way_30", "users_uneven"])

@@ -58,14 +58,17 @@ def test_a_truncated_parquet_file_in_a_folder_is_named(tmp_path):
     assert "part-1.parquet: the Parquet data is damaged or cut off" in refused(arguments)
 
 
-def test_damaged_pages_of_a_parquet_file_are_named(tmp_path):
+@pytest.mark.parametrize(("start", "place"), [(4, ", in its first rows"), (500, "")])
+def test_damaged_pages_of_a_parquet_file_are_named(tmp_path, start, place):
     rows = [row | {"output": os.urandom(40).hex()} for row in long_rows(400)]
     arguments = save(tmp_path, rows, "parquet", files=2)
     path = tmp_path / "log" / "part-1.parquet"
     data = bytearray(path.read_bytes())
-    data[500:3000] = b"\xff" * 2500
+    data[start:3000] = b"\xff" * (3000 - start)
     path.write_bytes(bytes(data))
-    assert "part-1.parquet" in refused(arguments)
+    text = refused(arguments)
+    assert text.startswith(f"part-1.parquet{place}")
+    assert "row 0" not in text
 
 
 def test_a_file_with_other_columns_is_named(tmp_path):

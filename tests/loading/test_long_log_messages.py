@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from deconfound.cli import main
@@ -104,18 +102,6 @@ def test_a_file_without_the_column_of_a_condition_is_named_with_its_own_columns(
     text = refused(arguments)
     assert 'part-1.parquet: there is no column "lang" for --where, which part-0.parquet has' in text
     assert "the columns are context, model, output, outcome, user_id" in text
-
-
-def test_a_file_that_is_damaged_at_its_start_is_said_to_be_that(tmp_path):
-    rows = [row | {"output": os.urandom(40).hex()} for row in long_rows(400)]
-    arguments = save(tmp_path, rows, "parquet", files=2)
-    path = tmp_path / "log" / "part-1.parquet"
-    data = bytearray(path.read_bytes())
-    data[4:3000] = b"\xff" * 2996
-    path.write_bytes(bytes(data))
-    text = refused(arguments)
-    assert text.startswith("part-1.parquet, in its first rows: the Parquet data is damaged")
-    assert "row 0" not in text
 
 
 def faulty_outcomes(*at: int) -> list[dict]:

@@ -13,6 +13,7 @@ import pytest
 import deconfound as dc
 from deconfound.findings import Finding, Notice
 from deconfound.report.page.chart_axis import ChartAxis, round_step
+from deconfound.report.page.pair_matrix import PairMatrix
 from deconfound.report.page.plan_chart import PlanChart
 from deconfound.report.page.render_page import PageContent, render_html
 from deconfound.report.scale import UNIT, Scale
@@ -126,6 +127,17 @@ def _numbers(value: object) -> list[float]:
     if isinstance(value, list):
         return [number for part in value for number in _numbers(part)]
     return [float(value)] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def test_a_tiny_p_value_of_a_pair_is_not_rounded_to_zero(result):
+    best = result.models.index(result.values.ranking()[0])
+    estimate = np.array(result.values.estimate)
+    estimate[best] += 0.3
+    values = replace(result.values, estimate=estimate, covariance=result.values.covariance / 100)
+    certain = replace(result, values=values)
+    titles = [cell.title for row in PairMatrix.from_result(certain).rows for cell in row.cells]
+    assert any("adjusted p < 0.001" in title for title in titles)
+    assert not any("p = 0.000" in title for title in titles)
 
 
 def test_hostile_names_remain_text(result):

@@ -9,7 +9,7 @@ import pytest
 
 import deconfound as dc
 from deconfound.diagnose.outcome_drift import OutcomeDrift
-from deconfound.findings import Finding, Notice
+from deconfound.findings import LONG_LOG, Finding, Notice
 from deconfound.formatting import TERMINAL_WIDTH
 from deconfound.report.answer import FIRST_BUT_FAILED, Answer
 from deconfound.report.attribution_text import NEGLIGIBLE_LOG_BIAS, attribution_paragraph
@@ -330,6 +330,14 @@ def test_families_are_compared_by_their_values_and_best_models(result):
     heading, *rows = comparison([result, other]).splitlines()
     assert heading.split() == ["model", "auto", "exp-only"]
     assert rows[len(result.models)].split() == ["best", result.values.ranking()[0], other.values.ranking()[0]]
+
+
+def test_a_comparison_says_once_how_each_family_used_a_long_log(result):
+    def noted(message):
+        return replace(result, findings=(*result.findings, Finding(LONG_LOG, "pass", Notice(message))))
+
+    lines = comparison([noted("Every row."), noted("Every row."), noted("A sample.")]).splitlines()
+    assert lines[-2:] == ["Every row.", "A sample."]
 
 
 def test_a_comparison_that_would_be_too_wide_leaves_standard_errors_out(result):

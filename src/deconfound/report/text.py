@@ -100,7 +100,8 @@ def comparison(results: Sequence[Result]) -> str:
         values, shown = _comparison_table(results, _without_error), "Values (standard errors: --json)"
     failed = failure_sentence(first.findings)
     legend = f"{shown}, {first.values.method}. Each family is tuned separately."
-    parts = [failed] * bool(failed) + [values, "\n".join([legend, *scope_lines(first)])]
+    long_log = dict.fromkeys(line for result in results for line in long_log_lines(result))
+    parts = [failed] * bool(failed) + [values, "\n".join([legend, *scope_lines(first), *long_log])]
     return wrap("\n\n".join(parts)) + "\n"
 
 

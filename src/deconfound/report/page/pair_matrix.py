@@ -8,6 +8,7 @@ from typing import Literal, Self, TypeAlias
 from deconfound.escaping import escape_name
 from deconfound.formatting import format_percent
 from deconfound.report.scale import Scale
+from deconfound.report.wording import format_raw_p_value
 from deconfound.result import Result
 from deconfound.value import Contrast
 
@@ -66,8 +67,9 @@ def _cell(contrasts: dict[tuple[str, str], Contrast], name: str, other: str, sca
     verdict: Verdict = "open" if not pair.significant else "ahead" if ends[0] > 0 else "behind"
     difference = scale.improvement(sign * pair.difference)
     meaning = {"ahead": "better", "behind": "worse", "open": "no clear difference", "self": ""}[verdict]
+    interval = f"{level} interval {scale.improvement(ends[0])} to {scale.improvement(ends[1])}"
     title = (
-        f"{escape_name(name)} minus {escape_name(other)}: {scale.with_unit(difference)} ({level} interval "
-        f"{scale.improvement(ends[0])} to {scale.improvement(ends[1])}, adjusted p = {pair.p_value:.3f}): {meaning}"
+        f"{escape_name(name)} minus {escape_name(other)}: {scale.with_unit(difference)} "
+        f"({interval}, adjusted {format_raw_p_value(pair.p_value)}): {meaning}"
     )
     return PairCell(verdict, SYMBOLS[verdict], difference, title)

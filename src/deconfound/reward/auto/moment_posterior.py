@@ -19,8 +19,11 @@ class MomentPosterior:
 
         log outcomes   y = Z (shared + bias) + noise,    shared ~ N(0, V),  bias ~ N(0, B),  noise ~ N(0, s^2)
 
-    The reward is shared + unshared, where unshared ~ N(0, U) has no part in the log. With S = V + B, R = S^(1/2), P
-    = V S^(-1/2), G = Z'Z and K = I + R G R / s^2,
+    The reward is shared + unshared, where unshared ~ N(0, U) has no part in the log. With S = V + B and G = Z'Z, let
+
+        R = S^(1/2),    P = V S^(-1/2),    K = I + R G R / s^2
+
+    Then the reward's coefficients have
 
         mean        P K^-1 R Z'y / s^2
         covariance  V + U - P (I - K^-1) P
