@@ -89,18 +89,20 @@ def test_one_process_two_processes_and_two_nodes_give_the_same_numbers(tmp_path,
         assert address == f"tcp://{nodes[0].address}:8786"
         assert run(work, "dask", address, tmp_path, nodes[0]) == expected
         with client(work, "dask", address, tmp_path, PAUSE, nodes[0]) as process:
-            wait_until_working(workers[1], tmp_path / "node-1" / "worker.log", process)
+            wait_until_working(workers[1], tmp_path, process)
             workers[1].send_signal(signal.SIGKILL)
             assert finish(process) == expected
         assert "Remove worker" in (tmp_path / "scheduler.log").read_text()
 
 
-def wait_until_working(worker: subprocess.Popen[bytes], log: Path, client: subprocess.Popen[str]) -> None:
-    """A worker is in mid-run soon after its processor time grows."""
-    before = processor_time(worker.pid)
+def wait_until_working(worker: subprocess.Popen[bytes], folder: Path, client: subprocess.Popen[str]) -> None:
+    """A worker is in mid-run when its task says so, or soon after its processor time grows."""
+    before, started = processor_time(worker.pid), folder / "started"
     deadline = time.monotonic() + 120
     while processor_time(worker.pid) < before + 0.2:
-        assert time.monotonic() < deadline, log.read_text()
+        if started.exists() and str(worker.pid) in started.read_text().split():
+            return
+        assert time.monotonic() < deadline, (folder / "node-1" / "worker.log").read_text()
         assert client.poll() is None, "the client was finished first"
         time.sleep(0.01)
 

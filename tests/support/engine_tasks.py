@@ -121,15 +121,20 @@ def refuse_to_open(shared: bytes) -> Run:  # noqa: ARG001
 def sum_columns(shared: bytes) -> Run:
     """Column sums and Gram matrix of some row groups of a Parquet file, after a pause of ``shared`` seconds.
 
-    Numbers of all sizes: their sum depends on the order of addition.
+    Numbers of all sizes: their sum depends on the order of addition. Before a pause the process is written down beside
+    the file.
     """
+    pause = float(shared or b"0")
 
     def run(content: bytes) -> bytes:
         part = json.loads(content)
         with pq.ParquetFile(part["path"]) as file:
             table = file.read_row_groups(part["groups"])
         values = np.column_stack([column.to_numpy() for column in table.columns])
-        time.sleep(float(shared or b"0"))
+        if pause:
+            with Path(part["path"]).with_name("started").open("a") as file:
+                file.write(f"{os.getpid()}\n")
+            time.sleep(pause)
         return arrays_to_bytes({"sum": values.sum(0), "gram": values.T @ values, "rows": np.array([len(values)])})
 
     return run
