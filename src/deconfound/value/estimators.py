@@ -16,6 +16,7 @@ from deconfound.value.small_sample import (
     MeanWeights,
     ModelWeights,
     SummedWeights,
+    binomial_variance,
     moderated,
 )
 from deconfound.value.values import Values
@@ -92,7 +93,16 @@ def _log_values(
     dispersion = moderated(weights, influence, mean, all_constant=constant)
     covariance = influence.covariance() + np.diag(dispersion.added_variance(weights, own_variance, mean))
     covariance[weights.inestimable, weights.inestimable] = np.inf
-    return Values(tuple(models), mean, covariance, "raw log", df=dispersion.df, max_difference_df=clusters - 1.0)
+    inverse_rows = dispersion.dispersion * np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
+    return Values(
+        models=tuple(models),
+        estimate=mean,
+        covariance=covariance,
+        method="raw log",
+        df=dispersion.df,
+        max_difference_df=clusters - 1.0,
+        binomial_variance=binomial_variance(mean, inverse_rows),
+    )
 
 
 def welch_satterthwaite_df(
