@@ -128,7 +128,10 @@ def test_counts_of_the_first_rows_are_said_to_be_that(tmp_path):
     rows = [row | {"outcome": 5 if at >= 40 else row["outcome"]} for at, row in enumerate(long_rows())]
     text = refused(save(tmp_path, rows, "csv", files=3), head_rows=20)
     assert "is outside 0 to 1" in text
-    assert "Reading a long log stopped after the first rows of its files" in text
+    assert "Reading a long log stopped after the first rows of its files; numbers of rows above are among these" in text
+    without = [{name: value for name, value in row.items() if name != "output"} for row in rows]
+    text = refused(save(tmp_path, without, "csv", files=3), head_rows=20)
+    assert text.endswith("first rows of its files. Correct what is named, and run it again.")
 
 
 def test_invalid_utf_8_in_the_last_block_is_named_with_its_line(tmp_path):

@@ -78,9 +78,15 @@ def test_a_model_that_only_the_log_has_a_value_for_does_not_confirm_the_log():
 
 def test_no_detected_bias_comes_with_its_bound():
     unbiased = replace(BIAS, verdict="no bias shown", overrated=(), underrated=(), rms_bias=0.0)
-    assert log_bias_text(unbiased, UNIT) == (
-        "No bias of the log's averages was detected at 95 % confidence; "
-        "that of a single model may be off by up to 0.36."
+    undetected = (
+        "No bias of the log's averages was detected at 95 % confidence, "
+        "but that of a single model may be off by up to 0.36."
+    )
+    other = replace(unbiased, best_set=("cedar", BIAS.log_best_model))
+    assert log_bias_text(replace(unbiased, best_set=(BIAS.log_best_model,)), UNIT) == undetected
+    assert log_bias_text(other, UNIT) == (
+        f'{undetected} The log ranks "{BIAS.log_best_model}" first, this evaluation "cedar"; '
+        "the data do not show which of them is better."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -81,8 +82,22 @@ def test_the_gain_of_log_and_replay_is_one_line_where_there_is_one(result):
     for verbose in (False, True):
         text = summary(with_values(alone, estimate, 0.05), verbose=verbose)
         assert text.count("Log and replay are worth 44 % more randomized rows.\n") == 1
-    for standard_error in (0.05999, 0.06, 0.07, np.nan, 0.0):
+    for standard_error in (0.05999, 0.06, 0.07):
+        assert "Log and replay add no precision here" in summary(with_values(alone, estimate, standard_error))
+    for standard_error in (np.nan, 0.0):
         assert "Log and replay" not in summary(with_values(alone, estimate, standard_error))
+
+
+def test_routing_that_pays_names_the_models_of_all_contexts(result):
+    """One clear context of many does not hide what is recommended on the others."""
+    first, *others = result.recommendations
+    rows = (replace(first, verdict="clear"), *(replace(row, verdict="cannot tell") for row in others))
+    pays = replace(result, recommendations=rows, routing=replace(result.routing, gain=0.1, verdict="route"))
+    text = " ".join(summary(pays).split())
+    counts = Counter(row.model for row in rows)
+    assert f"1 of {len(rows)} replayed contexts have a clear best model" in text
+    assert f"Most likely best on all of them: {counts.most_common()[0][0]} ({counts.most_common()[0][1]:,})" in text
+    assert "On average, routing pays." in text
 
 
 def test_the_first_line_has_the_best_model_with_its_value_and_interval(result):

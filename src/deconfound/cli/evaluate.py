@@ -127,6 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _evaluate_outcomes(arguments: argparse.Namespace) -> list[OutcomeResult]:
     """Every result of every outcome."""
     names = arguments.outcome
+    if arguments.segments and arguments.family == ALL_FAMILIES and not arguments.json:
+        raise UsageError("--segments is shown for one family; choose one --family, or print all of them with --json.")
     if len(set(names)) < len(names):
         raise UsageError("--outcome names a column more than once; name each once.")
     segments = () if arguments.segments_from is not None else parse_segments(arguments.segments) or ()

@@ -74,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
     if path is not None:
         with writing(path, _inputs(arguments), overwrite=arguments.overwrite):
             write_recommendations(table, path)
-    write_result(recommendation_json(table) if arguments.json else recommendation_text(table))
+    text = recommendation_json(table) if arguments.json else recommendation_text(table, written=path is not None)
+    write_result(text)
     if path is not None:
         report_written(path)
     if (arguments.json or path is not None) and not (table.scale.is_unit or arguments.quiet):

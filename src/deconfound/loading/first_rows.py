@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,10 +17,10 @@ from deconfound.loading.reading_rules import ReadingRules
 from deconfound.loading.row_filter import choose_rows
 
 LOG = "log"
-ONLY_FIRST_ROWS = (
-    "Reading a long log stopped after the first rows of its files; numbers of rows above are among these. Correct what "
-    "is named, and run it again."
-)
+STOPPED = "Reading a long log stopped after the first rows of its files"
+AMONG_THESE = "numbers of rows above are among these"
+CORRECT = "Correct what is named, and run it again."
+ROW_NUMBER = re.compile(r"\d rows?\b|\brows? \d")
 
 
 def chosen_head(opened: LogFiles, rules: ReadingRules, sizes: LongLog) -> RawTable:
@@ -50,7 +51,11 @@ def chosen_head(opened: LogFiles, rules: ReadingRules, sizes: LongLog) -> RawTab
 def first_rows_remark(problems: Sequence[Problem], opened: LogFiles, name: str) -> str:
     """Where the first rows are wrong, no others were read, and counts in messages are of these rows."""
     places = (name, *(file.name for file in opened.files))
-    return ONLY_FIRST_ROWS if any(problem.where.startswith(places) for problem in problems) else ""
+    of_log = [problem for problem in problems if problem.where.startswith(places)]
+    if not of_log:
+        return ""
+    has_numbers = any(ROW_NUMBER.search(f"{problem.where} {problem.what}") for problem in of_log)
+    return f"{STOPPED}{f'; {AMONG_THESE}' * has_numbers}. {CORRECT}"
 
 
 def about_rows(finding: Finding, rows: int, total: int) -> Finding:

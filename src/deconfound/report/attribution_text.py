@@ -47,7 +47,10 @@ def explain_log_weight(attribution: Attribution, scale: Scale = UNIT) -> str:
         return f"Log and experiment agree where they can be compared (bias {sd}), so the log counts in full."
     if variances.bias_model + variances.bias_model_by_context > variances.bias_proxies + variances.bias_text:
         return (
-            f"The log's bias ({sd}) differs mainly by model, so its averages per model count less; what it shows about "
-            "outputs is still used."
+            f"A bias of the log (estimated {sd}) that differs mainly by model is allowed for: its averages per model "
+            "count less, and what it shows about outputs is still used."
         )
-    return f"The log's bias ({sd}) depends on the outputs, so the log counts less and the experiment more."
+    return (
+        f"A bias of the log (estimated {sd}) that depends on the outputs is allowed for: the log counts less, and the "
+        "experiment more, than without one."
+    )

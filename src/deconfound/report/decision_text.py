@@ -45,7 +45,8 @@ def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[s
     bound = f"that of a single model may be off by up to {largest}"
     if log_bias.verdict == "no bias shown":
         confidence = format_percent(log_bias.level)
-        return [f"No bias of the log's averages was detected at {confidence} confidence; {bound}."]
+        undetected = f"No bias of the log's averages was detected at {confidence} confidence, but {bound}."
+        return [undetected, *_other_first_model(log_bias, before_cost)]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = "; it ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
@@ -65,6 +66,15 @@ def _first_of_the_log(log_bias: LogBias, before_cost: str) -> list[str]:
     if log_bias.best_set[0] == log_bias.log_best_model:
         return [f"The model it ranks first, {first}, is also first here{before_cost}."]
     return [f"The model it ranks first, {first}, may still be the best{before_cost}."]
+
+
+def _other_first_model(log_bias: LogBias, before_cost: str) -> list[str]:
+    """What a reader of the raw log would conclude, where that is another model and no bias was detected."""
+    here, first = log_bias.best_set[0], log_bias.log_best_model
+    if here == first or first in (bias.model for bias in log_bias.biases if not bias.is_estimable):
+        return []
+    models = f"The log ranks {quote(first, whole=True)} first, this evaluation {quote(here, whole=True)}{before_cost}"
+    return [f"{models}; the data do not show which of them is better."]
 
 
 def routing_text(routing: RoutingGain, scale: Scale | None = None) -> str:

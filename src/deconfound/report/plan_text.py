@@ -63,6 +63,9 @@ def _answer(plan: Plan, answer: RequiredRows, scale: Scale) -> str:
     if answer.low != answer.high:
         low, high = (f"more than {MAX_ROWS:,}" if n is None else f"{n:,}" for n in (answer.low, answer.high))
         lines.append(f"Plausible range {low} to {high} rows, because the variance is itself uncertain.")
+    if answer.goal.kind != "width":
+        spread = scale.with_unit(scale.difference(_spread_of_values(plan.inputs)))
+        lines.append(f"This expects the models' true values to differ by a standard deviation of {spread}.")
     if answer.allocation == "optimal":
         lines.append(_allocation_saving(plan, answer))
     widest = int(answer.expected.widths.argmax())
@@ -74,6 +77,16 @@ def _answer(plan: Plan, answer: RequiredRows, scale: Scale) -> str:
             f"The target is the root mean square width; the widest interval, of {name}, is {widest_width} wide."
         )
     return "\n".join(lines)
+
+
+def _spread_of_values(inputs: PlanInputs) -> float:
+    """Root mean square over the prior of the standard deviation between the models' true values."""
+    count = len(inputs.models)
+    if count < 2:
+        return 0.0
+    centering = np.eye(count) - 1 / count
+    squares = np.trace(centering @ inputs.prior.covariance) + inputs.prior.mean @ centering @ inputs.prior.mean
+    return float(np.sqrt(squares / (count - 1)))
 
 
 def _rows_per_model(plan: Plan, answer: RequiredRows) -> str:

@@ -8,6 +8,7 @@ from deconfound.formatting import format_percent
 from deconfound.result import Result
 
 MIN_GAIN = 0.005  # of the variance; less would be shown as 0 %
+NO_GAIN = "Log and replay add no precision here: the experiment alone is as precise."
 
 
 def precision_sentence(result: Result) -> str:
@@ -16,14 +17,16 @@ def precision_sentence(result: Result) -> str:
     if factor is None:
         return ""
     if factor <= 1.0:
-        return "Log and replay add no precision here: the experiment alone is as precise."
+        return NO_GAIN
     return f"{_gain(factor)}: with the experiment alone, the median variance of a value is {factor:.2f} times as large."
 
 
 def precision_lines(result: Result) -> list[str]:
-    """For a terminal: the gain in one line; nothing where there is none."""
+    """For a terminal: the gain in one line; nothing where no variance can be compared."""
     factor = _variance_factor(result)
-    return [] if factor is None or factor < 1.0 + MIN_GAIN else [f"{_gain(factor)}."]
+    if factor is None:
+        return []
+    return [f"{_gain(factor)}." if factor >= 1.0 + MIN_GAIN else NO_GAIN]
 
 
 def _gain(factor: float) -> str:

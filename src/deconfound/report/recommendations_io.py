@@ -85,8 +85,8 @@ class RecommendationTable:
         return f'"{escape_text(line[:MAX_CONTEXT_CHARACTERS])}{"…" if cut else ""}"'
 
 
-def recommendation_text(table: RecommendationTable) -> str:
-    """Counts, a table and the meaning of its columns, for a terminal."""
+def recommendation_text(table: RecommendationTable, *, written: bool = False) -> str:
+    """Counts, a table and the meaning of its columns, for a terminal; ``written`` says that a file has all rows."""
     rows = table.rows
     headings = ("", "context", "model", "value", "runner-up", "margin", "verdict")
     body = [
@@ -102,7 +102,8 @@ def recommendation_text(table: RecommendationTable) -> str:
         for row in rows[:MAX_PRINTED_ROWS]
     ]
     unclear = sum(row.verdict == "cannot tell" for row in rows)
-    rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more; -o FILE writes all\n" if len(rows) > MAX_PRINTED_ROWS else ""
+    where = ", in the file" if written else "; -o FILE writes all"
+    rest = f"and {len(rows) - MAX_PRINTED_ROWS:,} more{where}\n" if len(rows) > MAX_PRINTED_ROWS else ""
     given = ", where the most likely one is given" if unclear else ""
     count = f"{pluralize(len(rows), 'context')}; the best model is not clear on {unclear:,} of them{given}.\n"
     return f"{count}\n{text_table([headings, *body], left=(1, 2, 4))}\n{rest}\n{wrap(_legend(table))}\n"

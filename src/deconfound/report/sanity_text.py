@@ -83,7 +83,7 @@ def _label_leakage(details: sanity.LabelLeakage, finding: Finding) -> tuple[str,
 
 
 def _segment_leakage(details: sanity.SegmentLeakage, finding: Finding) -> tuple[str, str]:
-    share, column = format_percent(details.explained), quote(details.column)
+    share, column = format_percent(details.explained, 1), quote(details.column)
     if finding.verdict == "pass":
         return f"Segments by {column} do not decide the outcome ({share} of its variance).", ""
     return (

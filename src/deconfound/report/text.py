@@ -205,6 +205,7 @@ def _routing_lines(result: Result) -> list[str]:
     if clear:
         contexts = f"{clear:,} of {total:,} replayed contexts have a clear best model at {level} confidence: {models}."
         contexts += f" {SMALL_DIFFERENCES}" * counts["assumes_small_differences"]
+        contexts += f" {_all_recommended(counts['most_likely'])} On average, routing pays." * in_answer
     else:
         contexts = (
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
@@ -213,6 +214,11 @@ def _routing_lines(result: Result) -> list[str]:
             f"{ONE_DRAW * _has_one_draw(result)}"
         )
     return [*routing, contexts]
+
+
+def _all_recommended(contexts: Mapping[str, int]) -> str:
+    by_model = sorted(contexts.items(), key=lambda item: -item[1])
+    return f"Most likely best on all of them: {join_noted_names((name, f' ({n:,})') for name, n in by_model)}."
 
 
 def _has_one_draw(result: Result) -> bool:
