@@ -168,6 +168,18 @@ def test_garbage_in_one_replay_is_outside_the_support():
     assert 0.25 < finding.statistic == finding.details.largest_share < 0.45
 
 
+def test_support_is_not_tested_where_propensities_differ_by_context():
+    """A model that some contexts rarely get has other outputs in the experiment than in the replay, by design."""
+
+    def uneven(at, row):
+        row["propensity"] = 0.2 if at % 2 else 0.4
+
+    study = make_study(rows=120, experiment=each(uneven), replay=each(lambda at, row: row.update(output=garbage(at))))
+    finding = findings(study)["replay support"]
+    assert finding.verdict == "cannot tell"
+    assert "propensities that differ by context" in finding.message
+
+
 def test_a_replay_of_nothing_but_garbage_fails():
     finding = findings(make_study(rows=120, replay=each(lambda at, row: row.update(output=garbage(at)))))
     assert (finding["replay support"].verdict, finding["replay support"].statistic) == ("fail", 1.0)

@@ -14,7 +14,8 @@ import pytest
 from deconfound.errors import DataError
 from deconfound.loading import load
 from deconfound.loading.log_files import MIN_HEAD_BYTES, open_log
-from tests.loading.test_long_log import assert_same, in_batches, messages
+from deconfound.loading.row_ends import end_of_rows
+from tests.loading.test_long_log import assert_same, in_batches, messages, rows_of
 from tests.support.studies import Good, as_csv, as_jsonl, as_parquet, tables
 
 WRITERS = {"csv": as_csv, "jsonl": as_jsonl, "parquet": as_parquet}
@@ -69,6 +70,44 @@ def test_damaged_pages_of_a_parquet_file_are_named(tmp_path, start, place):
     text = refused(arguments)
     assert text.startswith(f"part-1.parquet{place}")
     assert "row 0" not in text
+
+
+def test_a_flipped_bit_is_found_where_pages_have_checksums(tmp_path):
+    rows = [row | {"output": os.urandom(40).hex()} for row in long_rows(400)]
+    arguments = save(tmp_path, rows, "parquet")
+    (path,) = (tmp_path / "log").iterdir()
+    pq.write_table(pq.read_table(path), path, compression="none", use_dictionary=False, write_page_checksum=True)
+    data = bytearray(path.read_bytes())
+    data[data.index(rows[300]["output"].encode())] ^= 1
+    path.write_bytes(bytes(data))
+    assert "the Parquet data is damaged" in refused(arguments)
+    with pytest.raises(DataError, match="the Parquet data is damaged"):
+        load(**arguments)
+
+
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()])
+def test_texts_that_are_views_are_read(tmp_path, kind):
+    arguments = save(tmp_path, long_rows(), "parquet")
+    whole = load(**arguments)
+    (path,) = (tmp_path / "log").iterdir()
+    table = pq.read_table(path)
+    for name in ("context", "model", "output"):
+        texts = pa.array(table[name].to_pylist(), pa.string())
+        views = texts.cast(pa.binary()).cast(kind) if pa.types.is_binary_view(kind) else texts.cast(kind)
+        table = table.set_column(table.column_names.index(name), name, views)
+    pq.write_table(table, path)
+    for given in (arguments, arguments | {"log": table}):
+        assert rows_of(load(**given).log.arrow) == rows_of(whole.log.arrow)
+        assert_same(load(**given, long_log=in_batches(5, head_rows=10)), whole)
+
+
+@pytest.mark.parametrize("stray", ['5" screen', '"a "quoted" word', 'a 5" and a 6" screen'])
+def test_a_quote_inside_a_cell_does_not_join_all_rows_after_it(stray):
+    """The end of the rows of a block is that of its last but one row, as the reader of CSV files has it."""
+    data = ("".join(f"{stray if at == 0 else at},x\n" for at in range(300)) + "half").encode()
+    end = end_of_rows(data, ",", b"\n")
+    assert end >= data.rindex(b"299,x\n")
+    assert data[:end].endswith(b"\n")
 
 
 def test_a_file_with_other_columns_is_named(tmp_path):

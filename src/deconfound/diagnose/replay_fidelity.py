@@ -26,6 +26,7 @@ from deconfound.findings import Finding, Verdict
 FIDELITY, SUPPORT, DRAWS = "replay fidelity", "replay support", "replay draws"
 MAX_REFERENCE_ROWS = 500  # experiment rows per model that distances are measured to
 MAX_REPLAYED_ROWS = 1_000  # replayed outputs per model whose distance is measured
+MAX_PROPENSITY_RATIO = 1.5  # of one model; beyond, its experiment outputs are not those of all contexts alike
 TIE_RTOL = 1e-9  # distances closer than this are equal up to rounding
 
 
@@ -242,7 +243,7 @@ def support_by_model(arrays: StudyArrays, seed: int) -> tuple[ModelSupport, ...]
     for code in range(replay.n_models):
         own = _sample(np.flatnonzero(experiment.model == code), MAX_REFERENCE_ROWS, rng)
         replayed = _sample(first_draw[replay.model[first_draw] == code], MAX_REPLAYED_ROWS, rng)
-        if len(np.unique(experiment.context[own])) < MIN_STRATA:
+        if len(np.unique(experiment.context[own])) < MIN_STRATA or _varies(experiment.propensity[own]):
             continue
         reference = _output_embedding(experiment.blocks, experiment.blocks.row_index[own])
         outputs = _output_embedding(replay.blocks, replay.blocks.row_index[replayed])
@@ -250,6 +251,11 @@ def support_by_model(arrays: StudyArrays, seed: int) -> tuple[ModelSupport, ...]
         beyond = nearest_distance(outputs, replay.context[replayed], reference, experiment.context[own])
         results.append(ModelSupport(code, *share_outside(within, beyond)))
     return tuple(results)
+
+
+def _varies(propensity: FloatArray) -> bool:
+    """Whether a model was assigned to some contexts more often: then its outputs differ from the replayed ones."""
+    return bool(propensity.max() > MAX_PROPENSITY_RATIO * propensity.min())
 
 
 def share_outside(within: FloatArray, beyond: FloatArray) -> tuple[float, float]:

@@ -29,7 +29,8 @@ def read_parquet(file: File) -> pa.Table:
         try:
             _require_decoded_size(handle, file.source)
             # Threads that an error stops can end an older Arrow's process at its exit, and gain nothing here.
-            return parquet.ParquetFile(handle).read(use_threads=file.path.stat().st_size > THREADED_BYTES)
+            opened = parquet.ParquetFile(handle, page_checksum_verification=True)
+            return opened.read(use_threads=file.path.stat().st_size > THREADED_BYTES)
         except MemoryError:
             raise
         except pa.ArrowCapacityError:

@@ -19,6 +19,7 @@ from deconfound.loading.input_limit import require_columns
 from deconfound.loading.parquet import TOO_LONG_TEXT, require_parquet
 from deconfound.loading.parquet_footer import ColumnChunk, Footer, read_footer
 from deconfound.loading.raw import RawTable
+from deconfound.loading.view_types import without_views
 
 BUFFER_BYTES = 1 << 20
 DECODED_ROWS = 256  # at once, fewer where they are long; a batch has as many of these as fit
@@ -49,7 +50,9 @@ class ParquetRows:
         before = self.rows
         try:
             with Path(self.path).open("rb") as handle:  # Arrow itself opens no file whose name is not UTF-8
-                file = parquet.ParquetFile(handle, pre_buffer=False, buffer_size=BUFFER_BYTES)
+                file = parquet.ParquetFile(
+                    handle, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
+                )
                 names = None if self.columns is None else [n for n in file.schema_arrow.names if n in self.columns]
                 for table in self._bounded(self._decoded(file, names)):
                     numbers = np.arange(before + 1, before + table.num_rows + 1)
@@ -70,7 +73,8 @@ class ParquetRows:
         for group, rows in zip(self.groups, self.decoded_rows, strict=True):
             probe = None if rows else next(file.iter_batches(PROBED_ROWS, row_groups=[group], columns=names), None)
             shown = 0 if probe is None else _fitting_rows(probe.num_rows, decoded_bytes(probe), self.batch_bytes)
-            yield from file.iter_batches(rows or shown or DECODED_ROWS, row_groups=[group], columns=names)
+            for batch in file.iter_batches(rows or shown or DECODED_ROWS, row_groups=[group], columns=names):
+                yield without_views(batch)
 
     def _bounded(self, decoded: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Rows in batches of bounded decoded size: texts that are stored once may be used often."""

@@ -10,6 +10,8 @@ import numpy as np
 from deconfound.loading.csv import any_field_size, quotes_balanced
 from deconfound.loading.files import byte_positions
 
+MIN_BREAKS = 100  # line breaks that are hardly all inside one quoted cell: the quote may stand in an unquoted one
+
 
 def end_of_lines(data: bytes) -> int:
     """The number of bytes that are whole lines."""
@@ -22,10 +24,9 @@ def end_of_rows(data: bytes, delimiter: str, line_break: bytes) -> int:
         return data.rfind(line_break) + 1
     quotes, breaks = byte_positions(data, b'"'), byte_positions(data, line_break)
     outside = breaks[np.searchsorted(quotes, breaks) % 2 == 0]
-    if not len(outside):
-        return 0
-    end = int(outside[-1]) + 1
-    return end if quotes_balanced(data[:end], delimiter) else _end_by_reader(data, delimiter, line_break)
+    end = int(outside[-1]) + 1 if len(outside) else 0
+    is_balanced = quotes_balanced(data[:end], delimiter) if end else len(breaks) < MIN_BREAKS
+    return end if is_balanced else _end_by_reader(data, delimiter, line_break)
 
 
 def _end_by_reader(data: bytes, delimiter: str, line_break: bytes) -> int:

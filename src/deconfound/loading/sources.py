@@ -26,6 +26,7 @@ from deconfound.loading.parquet import read_parquet
 from deconfound.loading.partitions import with_partitions
 from deconfound.loading.raw import RawTable, column_from_values
 from deconfound.loading.table_files import TableFile, find_table, is_path, path_name
+from deconfound.loading.view_types import without_views
 
 TableLike = Any  # a path, an Arrow table, or a DataFrame of pandas, polars or anything else that exports Arrow
 
@@ -66,7 +67,7 @@ def read_table(source: TableLike, role: str, name: str, mapping: Mapping[str, st
         )
     refuse_repeated_names(raw)
     _refuse_empty(raw)
-    return raw
+    return replace(raw, arrow=without_views(raw.arrow))
 
 
 def _read_files(files: Sequence[TableFile], role: str, name: str, mapping: Mapping[str, str]) -> RawTable:

@@ -60,7 +60,7 @@ def _outside_support(details: replay.OutsideSupport, finding: Finding) -> tuple[
     unchecked = ""
     if details.unchecked_models:
         names = join_names(details.unchecked_models)
-        unchecked = f" Not checked (fewer than {details.minimum_rows} experiment rows): {names}."
+        unchecked = f" Not checked ({_too_few(details.minimum_rows)}): {names}."
     if finding.verdict == "pass":
         largest = format_percent(details.largest_share, 0)
         return f"At most {largest} of a model's replayed outputs are unlike all its experiment outputs.{unchecked}", ""
@@ -74,7 +74,11 @@ def _outside_support(details: replay.OutsideSupport, finding: Finding) -> tuple[
 
 
 def _support_untested(details: replay.SupportUntested, _finding: Finding) -> tuple[str, str]:
-    return f"No model has {details.minimum_rows} experiment rows to describe its outputs.", MORE_CONTEXTS
+    return f"No model's outputs can be compared with the experiment's: {_too_few(details.minimum_rows)}.", MORE_CONTEXTS
+
+
+def _too_few(minimum: int) -> str:
+    return f"fewer than {minimum} experiment rows, or propensities that differ by context"
 
 
 def _replay_draws(details: replay.ReplayDraws, finding: Finding) -> tuple[str, str]:
