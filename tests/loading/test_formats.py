@@ -259,3 +259,21 @@ def test_a_file_without_read_permission_is_a_problem(tmp_path, monkeypatch):
 def test_an_object_that_is_not_a_table_is_a_usage_error(source):
     with pytest.raises(UsageError, match="log must be a path"):
         load(**tables(Good()) | {"log": source})
+
+
+KEYS = st.dictionaries(
+    st.text(st.sampled_from('a"\\:{} '), min_size=1, max_size=5), st.text(st.sampled_from('a"\\:,{ '))
+)
+
+
+@given(st.lists(KEYS, min_size=1, max_size=4))
+def test_keys_of_json_lines_are_those_of_the_parsed_lines(lines):
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    expected = {json.dumps(key)[1:-1].encode() for line in lines for key in line}
+    assert jsonl_arrow._keys(data, 0, len(data)) == expected
+
+
+def test_a_long_text_with_many_quotes_is_read_in_linear_time():
+    """In quadratic time these 4 MB would take more than an hour."""
+    data = json.dumps({"output": 'a "b", ' * 500_000}).encode()
+    assert jsonl_arrow._keys(data, 0, len(data)) == {b"output"}

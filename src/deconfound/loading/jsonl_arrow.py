@@ -15,7 +15,8 @@ from deconfound.loading.files import BLOCK_BYTES, CHUNK_BYTES, MAX_BLOCK_BYTES
 from deconfound.loading.input_limit import MAX_COLUMNS, max_cells
 from deconfound.loading.jsonl_lines import Lines
 
-KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*+:')
+STRING = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'
+KEY = re.compile(rb'"(%b)"\s*+:|"%b"' % (STRING, STRING))  # other strings are passed over as a whole, with group ""
 MIN_KEY_BYTES = 5  # of an empty name and its value: "":1,
 SAMPLE_LINES, SAMPLE_BYTES = 256, 1 << 20
 
@@ -59,7 +60,7 @@ def _parse(lines: Lines, data: bytes, schema: pa.Schema, other_keys: str) -> pa.
 def _read_with_sampled_keys(lines: Lines, first: pa.Schema) -> pa.Table | None:
     """Read with keys and types of a sample; None where a line has another key, or a value of another type."""
     sample = _sample(lines)
-    if not _within_bounds(lines, len(set(KEY.findall(sample)))):
+    if not _within_bounds(lines, len(_keys(sample, 0, len(sample)))):
         return None
     table = _parse(lines, sample, first, "infer")
     if table is None:
@@ -84,10 +85,14 @@ def _keys_within_bounds(lines: Lines) -> bool:
     keys: set[bytes] = set()
     borders = np.unique(np.searchsorted(lines.ends, np.arange(0, len(lines.data), CHUNK_BYTES)))
     for start, stop in pairwise([*borders, len(lines.ends)]):
-        keys.update(KEY.findall(lines.data, int(lines.starts[start]), int(lines.ends[stop - 1])))
+        keys |= _keys(lines.data, int(lines.starts[start]), int(lines.ends[stop - 1]))
         if not _within_bounds(lines, len(keys)):
             return False
     return True
+
+
+def _keys(data: bytes, start: int, end: int) -> set[bytes]:
+    return set(KEY.findall(data, start, end)) - {b""}
 
 
 def _within_bounds(lines: Lines, keys: int) -> bool:
