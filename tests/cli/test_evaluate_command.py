@@ -37,6 +37,11 @@ def test_json_contains_the_whole_result_and_nothing_else_is_printed(study_folder
     assert {"direct", "experiment", "raw_log", "contrasts", "counts", "findings", "recommendations"} <= set(document)
 
 
+def test_segments_of_several_families_are_refused_where_they_would_not_be_shown(study_folder, capsys):
+    assert main(evaluate_command(study_folder, "--family", "all", "--segments", "topic")) == 2
+    assert "--segments is shown for one family" in capsys.readouterr().err
+
+
 def test_progress_goes_to_stderr(study_folder, capsys):
     assert main([word for word in evaluate_command(study_folder) if word != "-q"]) == 0
     out, err = capsys.readouterr()

@@ -50,6 +50,12 @@ def test_an_id_that_the_user_gave_is_shown_as_it_is():
     assert "context" not in recommendations.records()[0]
 
 
+def test_rows_that_are_not_printed_are_in_the_file_or_can_be_written():
+    rows = table(*(row() for _ in range(45)))
+    assert "and 5 more; -o FILE writes all\n" in recommendation_text(rows)
+    assert "and 5 more, in the file\n" in recommendation_text(rows, written=True)
+
+
 def test_every_column_is_explained_with_the_level_of_the_verdict():
     legend = recommendation_text(table(row())).splitlines()[-3:]
     assert all(f"{name}:" in " ".join(legend) for name in ("value", "margin", "verdict"))
