@@ -234,9 +234,10 @@ def test_paper_values_equal_the_formula_in_loops(paper):
         for a in range(count):
             own = (rows.outcome[j] - fitted.prediction[j]) / rows.propensity[j] if rows.model[j] == a else 0.0
             influence[j, a] = fitted.q[j, a] + own
-    np.testing.assert_allclose(paper.values.estimate, influence.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(paper.values.estimate, influence.mean(axis=0), atol=1e-10)
     assert len(np.unique(rows.context)) == n  # every row is a cluster of its own
-    np.testing.assert_allclose(paper.values.covariance, np.cov(influence.T) / n, atol=1e-14)
+    # The variances of ``auto`` are searched for again, and the search may end a rounding error away.
+    np.testing.assert_allclose(paper.values.covariance, np.cov(influence.T) / n, atol=1e-10)
     assert paper.values.method == "paper"
     assert paper.values.shrinkage_fraction is None
 
