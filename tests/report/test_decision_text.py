@@ -60,14 +60,15 @@ def test_a_misleading_log_is_described_with_its_first_model_and_the_errors():
 def test_a_biased_log_may_still_rank_the_best_model_first():
     biased = replace(BIAS, verdict="biased", underrated=(), best_set=("cedar", "maple"))
     assert log_bias_text(biased, UNIT) == (
-        'The log overrates maple. The model it ranks first, "maple", may still be the best. '
+        'The log overrates maple. The log ranks "maple" first, this evaluation "cedar"; the data do not show which of '
+        "them is better. "
         "Its averages are typically off by 0.12; that of a single model may be off by up to 0.36."
     )
 
 
 def test_a_log_that_ranks_the_same_model_first_is_said_to():
     same = replace(BIAS, verdict="biased", best_set=("maple", "cedar"))
-    assert 'The model it ranks first, "maple", is also first here.' in log_bias_text(same, UNIT)
+    assert 'The log\'s first model, "maple", is also first here.' in log_bias_text(same, UNIT)
 
 
 def test_a_model_that_only_the_log_has_a_value_for_does_not_confirm_the_log():
@@ -82,10 +83,11 @@ def test_no_detected_bias_comes_with_its_bound():
         "No bias of the log's averages was detected at 95 % confidence, "
         "but that of a single model may be off by up to 0.36."
     )
-    other = replace(unbiased, best_set=("cedar", BIAS.log_best_model))
-    assert log_bias_text(replace(unbiased, best_set=(BIAS.log_best_model,)), UNIT) == undetected
+    other = replace(unbiased, best_set=("cedar", "maple"))
+    same = log_bias_text(replace(unbiased, best_set=("maple",)), UNIT)
+    assert same == f'{undetected} The log\'s first model, "maple", is also first here.'
     assert log_bias_text(other, UNIT) == (
-        f'{undetected} The log ranks "{BIAS.log_best_model}" first, this evaluation "cedar"; '
+        f'{undetected} The log ranks "maple" first, this evaluation "cedar"; '
         "the data do not show which of them is better."
     )
 
@@ -155,7 +157,8 @@ def test_biases_and_gains_are_printed_on_the_users_scale():
 def test_with_costs_the_log_is_judged_before_cost():
     """The model that the log ranks first may well be the best net of cost."""
     assert "maple is not the best model before cost." in log_bias_text(BIAS, before_cost=True)
-    assert "may still be the best before cost." in log_bias_text(replace(BIAS, verdict="biased"), before_cost=True)
+    biased = log_bias_text(replace(BIAS, verdict="biased"), before_cost=True)
+    assert 'this evaluation "cedar" before cost; the data' in biased
 
 
 def test_without_a_scale_the_text_names_its_own():

@@ -83,7 +83,9 @@ def test_the_gain_of_log_and_replay_is_one_line_where_there_is_one(result):
         text = summary(with_values(alone, estimate, 0.05), verbose=verbose)
         assert text.count("Log and replay are worth 44 % more randomized rows.\n") == 1
     for standard_error in (0.05999, 0.06, 0.07):
-        assert "Log and replay add no precision here" in summary(with_values(alone, estimate, standard_error))
+        assert "Log and replay do not narrow the intervals here" in summary(
+            with_values(alone, estimate, standard_error)
+        )
     for standard_error in (np.nan, 0.0):
         assert "Log and replay" not in summary(with_values(alone, estimate, standard_error))
 

@@ -142,7 +142,6 @@ def message_cells(raw: RawTable, name: str) -> list[object] | None:
     """The cells of a column of messages; None where it is a column of plain texts, or mostly of other objects."""
     column, kind = decode_dictionary(raw.arrow[name])
     if is_string_type(kind):
-        column = column.cast(pa.large_string()) if pa.types.is_string_view(kind) else column
         if not any(pc.any(pc.starts_with(column, start)).as_py() for start in JSON_STARTS):
             return None
         try:

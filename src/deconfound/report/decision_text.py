@@ -46,7 +46,7 @@ def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[s
     if log_bias.verdict == "no bias shown":
         confidence = format_percent(log_bias.level)
         undetected = f"No bias of the log's averages was detected at {confidence} confidence, but {bound}."
-        return [undetected, *_other_first_model(log_bias, before_cost)]
+        return [undetected, *_first_of_the_log(log_bias, before_cost)]
     first = log_bias.log_best_model
     named = (("overrates", log_bias.overrated), ("underrates", log_bias.underrated))
     errors = "; it ".join(f"{verb} {join_names(models)}" for verb, models in named if models)
@@ -59,20 +59,12 @@ def _bias_sentences(log_bias: LogBias, scale: Scale, before_cost: str) -> list[s
 
 
 def _first_of_the_log(log_bias: LogBias, before_cost: str) -> list[str]:
-    """Nothing of a model that only the log has a value for: it would confirm itself."""
-    first = quote(log_bias.log_best_model, whole=True)
-    if log_bias.log_best_model in (bias.model for bias in log_bias.biases if not bias.is_estimable):
-        return []
-    if log_bias.best_set[0] == log_bias.log_best_model:
-        return [f"The model it ranks first, {first}, is also first here{before_cost}."]
-    return [f"The model it ranks first, {first}, may still be the best{before_cost}."]
-
-
-def _other_first_model(log_bias: LogBias, before_cost: str) -> list[str]:
-    """What a reader of the raw log would conclude, where that is another model and no bias was detected."""
+    """What a reader of the raw log would choose; nothing of a model that only the log has a value for."""
     here, first = log_bias.best_set[0], log_bias.log_best_model
-    if here == first or first in (bias.model for bias in log_bias.biases if not bias.is_estimable):
+    if first in (bias.model for bias in log_bias.biases if not bias.is_estimable):
         return []
+    if here == first:
+        return [f"The log's first model, {quote(first, whole=True)}, is also first here{before_cost}."]
     models = f"The log ranks {quote(first, whole=True)} first, this evaluation {quote(here, whole=True)}{before_cost}"
     return [f"{models}; the data do not show which of them is better."]
 

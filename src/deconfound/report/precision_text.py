@@ -8,7 +8,7 @@ from deconfound.formatting import format_percent
 from deconfound.result import Result
 
 MIN_GAIN = 0.005  # of the variance; less would be shown as 0 %
-NO_GAIN = "Log and replay add no precision here: the experiment alone is as precise."
+NO_GAIN = "Log and replay do not narrow the intervals here; they may still improve the estimates."
 
 
 def precision_sentence(result: Result) -> str:
