@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from deconfound.decide.context_variance import MAX_ROWS, PRIOR_SHARE, ContextVariance, _posterior, _similarity
+from deconfound.decide.context_variance import (
+    MAX_ROWS,
+    PRIOR_SHARE,
+    RECURRING_PRIOR_SHARE,
+    ContextVariance,
+    _posterior,
+    _similarity,
+)
 from deconfound.decide.recurring_contexts import PairVariances
 from deconfound.design import FloatArray, IntArray, Rows
 
@@ -86,13 +93,21 @@ def test_constant_features_and_residuals_are_accepted():
 
 
 def test_what_the_reward_predicts_is_no_longer_unpredicted():
-    """A flat prior and small standard errors leave the estimates, less what is explained; never a negative variance."""
+    """Small standard errors leave the estimates, less what is explained; never a negative variance."""
     pairs = PairVariances(np.array([0.5, 0.3, 0.1]), np.full(3, 1e-3), 0.4, 1e-3, outcome_variance=1.0)
     rest = ContextVariance.from_recurring(pairs, explained_by_model=0.2, explained_common=0.1)
     assert rest.by_model == pytest.approx([0.3, 0.1, 0.0], abs=2e-3)
     assert rest.common == pytest.approx(0.3, abs=2e-3)
     assert (rest.by_model > 0).all()
     assert rest.estimated
+
+
+def test_few_pairs_of_recurring_contexts_leave_the_prior():
+    """Mean of the density 1 / (1 + v / s)^2 on (0, 1); a flat one has mean one half."""
+    s = RECURRING_PRIOR_SHARE
+    pairs = PairVariances(np.zeros(1), np.array([1e3]), 0.0, 1e3, outcome_variance=1.0)
+    mean = (s * np.log1p(1 / s) - s / (1 + s)) * (1 + s)
+    assert ContextVariance.from_recurring(pairs, 0.0, 0.0).by_model == pytest.approx([mean], rel=1e-3)
 
 
 def test_a_long_experiment_is_sampled():

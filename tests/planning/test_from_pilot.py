@@ -11,7 +11,8 @@ from deconfound.errors import EvidenceError
 from deconfound.planning import inputs_from_pilot, plan
 from deconfound.planning.forecast import interval_widths, root_mean_square, tuning_inflation
 from deconfound.value import ScoredExperiment, tuned_doubly_robust
-from deconfound.value.small_sample import ModelWeights, moderated
+from deconfound.value.mean_weights import ModelWeights
+from deconfound.value.small_sample import moderated
 from tests.support.plan_inputs import simulate_pilot, simulate_user_pilot
 
 
@@ -40,13 +41,13 @@ def test_a_limited_reward_weight_leaves_residuals_that_covary_with_the_context()
 
 
 def test_unequal_weights_reduce_the_degrees_of_freedom():
-    """Weights 1 / propensity leave (sum w^2)^2 / sum w^4 - 1 for each model."""
+    """Weights 1 / propensity leave (sum w)^2 / sum w^2 effective rows of each model."""
     pilot = simulate_pilot(60, seed=5)
     propensity = np.random.default_rng(5).uniform(0.1, 0.9, 60)
     inputs = inputs_from_pilot(replace(pilot, propensity=propensity))
     for a in range(3):
         weight = 1 / propensity[pilot.model == a]
-        effective = (weight**2).sum() ** 2 / (weight**4).sum()
+        effective = weight.sum() ** 2 / (weight**2).sum()
         assert inputs.df_per_row[a] == pytest.approx((effective - 1) / (len(weight) - 1))
 
 
@@ -145,7 +146,7 @@ def test_rows_of_one_context_count_for_less_also_across_users():
 
 def test_a_refusal_because_of_few_users_says_so():
     pilot = replace(simulate_pilot(60), cluster=np.arange(60) % 4)
-    with pytest.raises(EvidenceError, match="60 rows of 3 models count as 9 independent rows"):
+    with pytest.raises(EvidenceError, match="60 rows of 3 models count as 11 independent rows"):
         inputs_from_pilot(pilot)
 
 

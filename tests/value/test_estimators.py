@@ -9,7 +9,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, direct, doubly_robust, raw_log
 from deconfound.value.estimators import welch_satterthwaite_df
-from deconfound.value.small_sample import ModelWeights
+from deconfound.value.mean_weights import ModelWeights
 from tests.support.experiments import MODELS
 from tests.support.experiments import unrelated_experiment as experiment
 

@@ -152,6 +152,23 @@ def test_a_binomial_variance_makes_intervals_asymmetric() -> None:
     np.testing.assert_allclose(few.interval(), fewer, atol=1e-9)
 
 
+def test_an_interval_is_at_most_that_of_yes_no_rows() -> None:
+    """One model varies as yes/no rows, one less, and one more: the t quantile counts up to that limit."""
+    variance, relative = np.array([0.09, 0.25, 0.16]), np.array([1.0, 0.5, 1.5])
+    values = Values(
+        MODELS,
+        np.array([0.9, 0.5, 0.2]),
+        np.diag(relative * variance / 20),
+        "by hand",
+        df=np.full(3, 10.0),
+        binomial_variance=variance,
+        independent_rows=np.full(3, 20.0),
+    )
+    inflation = (t.ppf(0.975, 10) / norm.ppf(0.975)) ** 2
+    expected = mid_p_interval(values.estimate, np.array([1.0, 0.5 * inflation, 1.5]) / 20, norm.ppf(0.975))
+    np.testing.assert_allclose(values.interval(), expected, atol=1e-9)
+
+
 def test_error_covariance_is_that_of_the_posterior_where_there_is_one() -> None:
     values = moved_estimates([0.6, 0.5, 0.2], [0.4, 0.5, 0.1])
     assert values.error_covariance is values.covariance

@@ -14,7 +14,7 @@ from deconfound.design import FloatArray, Fold, IntArray, ReplayRows, Rows
 from deconfound.reward import RewardFit
 from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
 from deconfound.value.clusters import Clusters
-from deconfound.value.small_sample import ROUNDING_ATOL
+from deconfound.value.mean_weights import ROUNDING_ATOL
 
 MIN_SLOPE_SE = 2.0  # standard errors by which a slope must exceed zero to count; measured, see decision 0010
 

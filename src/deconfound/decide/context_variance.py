@@ -17,6 +17,9 @@ Without recurring contexts, differences that nothing in the features shows canno
 their share is 0.04; decision 0010 has that of real data, which is larger.
 """
 
+RECURRING_PRIOR_SHARE = 0.15
+"""The same where contexts recur, as a share of the outcome variance within models; measured, see decision 0013."""
+
 MAX_ROWS = 1_000  # of the experiment; the number of pairs grows with the square
 SAMPLE_SEED = 7  # of the rows taken from a longer experiment
 MIN_PAIRS = 10  # fewer pairs of rows say nothing
@@ -54,11 +57,11 @@ class ContextVariance:
 
     @classmethod
     def from_recurring(cls, pairs: PairVariances, explained_by_model: float, explained_common: float) -> Self:
-        """The variances that recurring contexts show, less those of what the calibrated reward predicts; flat prior."""
-        variance = pairs.outcome_variance
+        """The variances that recurring contexts show, less those of what the calibrated reward predicts."""
+        variance, prior = pairs.outcome_variance, RECURRING_PRIOR_SHARE
         estimates = zip(pairs.by_model - explained_by_model, pairs.by_model_standard_error, strict=True)
-        by_model, sd = np.array([_posterior(float(one), float(error), variance) for one, error in estimates]).T
-        common, _ = _posterior(pairs.common - explained_common, pairs.common_standard_error, variance)
+        by_model, sd = np.array([_posterior(float(one), float(error), variance, prior) for one, error in estimates]).T
+        common, _ = _posterior(pairs.common - explained_common, pairs.common_standard_error, variance, prior)
         return cls(by_model, sd, common, estimated=True)
 
     @classmethod
@@ -100,12 +103,12 @@ class ContextVariance:
 
 
 def _posterior(
-    estimate: float, standard_error: float, residual_variance: float, prior_share: float = np.inf
+    estimate: float, standard_error: float, residual_variance: float, prior_share: float
 ) -> tuple[float, float]:
     """Mean and standard deviation of a variance 0 < v < residual variance, by quadrature.
 
     Its density is N(v; estimate, se^2) / (1 + v / (prior_share * residual_variance))^2. The prior has a heavy tail: it
-    hardly reduces a large variance that the residuals show. With an infinite share it is flat.
+    hardly reduces a large variance that the residuals show.
     """
     if residual_variance == 0:  # outcomes without any variation
         return 0.0, 0.0

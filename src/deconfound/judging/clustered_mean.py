@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
+from deconfound.value.mean_weights import ModelWeights
 from deconfound.value.multiple_comparisons import pairwise_differences, t_quantile_at_z, two_sided_z
-from deconfound.value.small_sample import ModelWeights
 
 ROUNDING_ATOL = 1e-12
 

@@ -7,7 +7,7 @@ import numpy as np
 from deconfound.design import FloatArray
 from deconfound.planning.forecast import Forecast, Goal, root_mean_square
 from deconfound.planning.inputs import PlanInputs
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
+from deconfound.value.mean_weights import MIN_ROWS_PER_MODEL
 
 MAX_ROWS = 1_000_000  # in total; goals that need more are refused
 MIN_RELATIVE_SHARE = 0.2  # of an equal share, for every model: small propensities give large, unstable weights

@@ -12,18 +12,12 @@ from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.planning.inputs import PlanInputs
 from deconfound.threads import one_blas_thread
-from deconfound.value.bounded_interval import mid_p_interval
+from deconfound.value.bounded_interval import inverse_yes_no_rows, mid_p_interval
 from deconfound.value.control_variate import own_weight_share
 from deconfound.value.estimators import welch_satterthwaite_df
+from deconfound.value.mean_weights import MIN_ROWS_PER_MODEL, ROUNDING_ATOL
 from deconfound.value.multiple_comparisons import t_quantile_at_z, two_sided_z
-from deconfound.value.small_sample import (
-    MIN_ROWS_PER_MODEL,
-    ROUNDING_ATOL,
-    binomial_variance,
-    largest_variance,
-    moderated_df,
-    prior_df,
-)
+from deconfound.value.small_sample import binomial_variance, largest_variance, moderated_df, prior_df
 
 SIMULATIONS = 10_000  # a probability then has a standard error of half a percentage point
 SEED = 20_240_301  # the same draws for every number of rows, so that curves are smooth
@@ -189,7 +183,8 @@ def widths_at(
     variance = np.maximum(own_variance + shared, 0.0) * inflation
     total_df = welch_satterthwaite_df(own_variance, moderated_df(df, prior_df(df)), np.abs(shared), contexts - 1.0)
     z = two_sided_z(level)
-    limits = mid_p_interval(center, (t_quantile_at_z(z, total_df) / z) ** 2 * variance / binomial, z)
+    inverse_rows = inverse_yes_no_rows(variance, (t_quantile_at_z(z, total_df) / z) ** 2, binomial, df + 1)
+    limits = mid_p_interval(center, inverse_rows, z)
     return np.where(inestimable, 1.0, limits[:, 1] - limits[:, 0])
 
 

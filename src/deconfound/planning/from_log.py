@@ -24,7 +24,8 @@ from deconfound.planning.inputs import (
 from deconfound.progress import Progress
 from deconfound.reward import ObsOnly
 from deconfound.threads import one_blas_thread
-from deconfound.value.small_sample import PRIOR_DF, ROUNDING_ATOL
+from deconfound.value.mean_weights import ROUNDING_ATOL
+from deconfound.value.small_sample import PRIOR_DF
 
 FOLDS = 5  # by context, as in ``evaluate``
 MAX_LOG_ROWS = 6000  # distinct log rows to fit; a longer log is sampled

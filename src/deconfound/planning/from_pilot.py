@@ -22,7 +22,8 @@ from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms
-from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, moderated
+from deconfound.value.mean_weights import ROUNDING_ATOL, ModelWeights
+from deconfound.value.small_sample import moderated
 from deconfound.value_methods import score_experiment
 
 FOLDS = 5  # as in ``evaluate``
@@ -58,7 +59,8 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
     reward_helps = bool(reward_weight.any()) and tuned.sum() < without.sum()
     within_model = _within_model_variance(pilot, values.estimate, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df_per_row = np.where(weights.inestimable, 1.0, np.minimum(weights.df / (rows - 1), 1.0))
+        # Those of the planned experiment: the smaller one is, the closer they are to the effective number of rows.
+        df_per_row = np.where(weights.inestimable, 1.0, np.minimum((weights.independent_rows - 1) / (rows - 1), 1.0))
     q = terms.q_influence.scaled(reward_weight if reward_helps else 0.0)
     return PlanInputs(
         models=pilot.models,
@@ -78,7 +80,7 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
 
 def _too_little(source_name: str, rows: int, weights: ModelWeights, *, constant: bool) -> str:
     models, repeats = len(weights.df), weights.clusters.count < rows
-    independent = float((weights.df + 1)[~weights.inestimable].sum())
+    independent = float(weights.independent_rows[~weights.inestimable].sum())
     count_as = f" count as {independent:.0f} independent rows, because users or contexts repeat. They"
     return (
         f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')}{count_as if repeats else ''} "

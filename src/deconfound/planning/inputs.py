@@ -11,7 +11,7 @@ from scipy.special import chdtri
 from deconfound.data.cross_table import MAX_MODELS
 from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
+from deconfound.value.mean_weights import MIN_ROWS_PER_MODEL
 
 MIN_OUTCOME_SD, MAX_OUTCOME_SD = 1e-4, 0.5  # no outcome in [0, 1] has a larger standard deviation
 MIN_BETWEEN_MODEL_SD = 0.01  # lower end of the prior on the sd between models: models are never exactly equal

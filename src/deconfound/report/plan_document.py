@@ -15,7 +15,7 @@ from deconfound.planning.forecast import Projection
 from deconfound.planning.from_log import DIFFERENCE_RETENTION, EXPLAINED_RETENTION
 from deconfound.planning.inputs import MIN_PILOT_ROWS, PlanInputs
 from deconfound.report.scale import UNIT, Scale
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
+from deconfound.value.mean_weights import MIN_ROWS_PER_MODEL
 
 SCHEMA = 4
 TARGET_DIGITS = 12  # of a target: more would show that it was divided and multiplied by the width of the scale

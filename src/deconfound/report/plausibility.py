@@ -98,7 +98,7 @@ def check_outcome_unit(unit: object) -> None:
 def check_values(values: Values, place: str) -> None:
     """Shapes, ranges, and covariances that can be."""
     count = len(values.models)
-    for name in ("estimate", "df", "binomial_variance", "interval_center", "reward_weight", "cost"):
+    for name in ("estimate", "df", "binomial_variance", "independent_rows", "interval_center", "reward_weight", "cost"):
         _check_shape(getattr(values, name), (count,), f"{place}.{name}")
     for name in ("covariance", "posterior_covariance"):
         matrix = getattr(values, name)
@@ -113,7 +113,7 @@ def check_values(values: Values, place: str) -> None:
         require_within(known, low, high, f"{place}.{name}")
     if np.isfinite(np.diag(values.covariance))[np.isnan(values.estimate)].any():
         raise ValueError(f"{place} has a variance without an estimate")
-    for name in ("df", "binomial_variance"):
+    for name in ("df", "binomial_variance", "independent_rows"):
         array = getattr(values, name)
         if array is not None and ((array < 0) | (np.isfinite(array) & (array > MAX_COUNT))).any():
             raise ValueError(f"{place}.{name} is negative or too large")

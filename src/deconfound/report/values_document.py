@@ -22,6 +22,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "df": values.df,
             "max_difference_df": values.max_difference_df,
             "binomial_variance": values.binomial_variance,
+            "independent_rows": values.independent_rows,
             "interval_center": values.interval_center,
             "posterior_covariance": values.posterior_covariance,
             "reward_weight": values.reward_weight,
@@ -35,7 +36,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """The inverse of ``values_document``."""
     optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"reward_weight": np.nan, "cost": np.nan}
+    optional |= {"independent_rows": np.nan, "reward_weight": np.nan, "cost": np.nan}
     return Values(
         models,
         estimate=number_array(stored["estimate"], np.nan),

@@ -10,8 +10,8 @@ from deconfound.value.control_variate import experiment_only, tuned_doubly_robus
 from deconfound.value.estimators import direct, doubly_robust, raw_log, raw_log_from_sums
 from deconfound.value.experiment import ScoredExperiment
 from deconfound.value.log_bias import LogBias, ModelBias, estimate_log_bias
+from deconfound.value.mean_weights import MIN_ROWS_PER_MODEL
 from deconfound.value.shrinkage import shrink_toward
-from deconfound.value.small_sample import MIN_ROWS_PER_MODEL
 from deconfound.value.values import Contrast, Values
 
 __all__ = [

@@ -27,6 +27,21 @@ def mid_p_interval(mean: FloatArray, inverse_rows: FloatArray, z: float) -> Floa
     return _solve(np.tile(successes, 2), np.tile(rows, 2), both).reshape(2, -1).T
 
 
+def inverse_yes_no_rows(
+    variance: FloatArray, inflation: FloatArray, binomial_variance: FloatArray, independent_rows: FloatArray | None
+) -> FloatArray:
+    """One over the number of yes/no rows (k,) whose mean has the ``variance`` (k,), times ``inflation``.
+
+    ``inflation`` is what an estimated variance costs: a squared t quantile over the normal one. But no mean of n
+    ``independent_rows`` in [0, 1] varies more than that of n yes/no rows. So the variance of yes/no outcomes is known,
+    and costs nothing.
+    """
+    plain = variance / binomial_variance
+    if independent_rows is None:
+        return np.asarray(inflation * plain)
+    return np.asarray(np.minimum(inflation * plain, np.maximum(plain, 1 / independent_rows)))
+
+
 def _solve(successes: FloatArray, rows: FloatArray, probability: FloatArray) -> FloatArray:
     """The chances of success at which ``_mid_p`` is ``probability``; it decreases from one to zero."""
     low, high = np.zeros_like(rows), np.ones_like(rows)

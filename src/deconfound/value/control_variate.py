@@ -13,7 +13,8 @@ from deconfound.errors import UsageError
 from deconfound.value.clusters import Influence
 from deconfound.value.estimators import welch_satterthwaite_df
 from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
-from deconfound.value.small_sample import ROUNDING_ATOL, ModelWeights, binomial_variance, moderated
+from deconfound.value.mean_weights import ROUNDING_ATOL, ModelWeights, clustered_df
+from deconfound.value.small_sample import binomial_variance, moderated
 from deconfound.value.values import Values
 
 MAX_REWARD_WEIGHT = 2.0  # fitted rewards are shrunken, so a weight above one can be right; measured, decision 0008
@@ -103,7 +104,7 @@ class InfluenceTerms:
     prediction_influence: Influence
     q_influence: Influence  # of the experiment's contexts
     extra_context_covariance: FloatArray  # (k, k) of ``mean_q``, from the contexts outside the experiment
-    n_contexts: int  # independent contexts behind ``mean_q``
+    q_df: float  # degrees of freedom of ``mean_q``
 
     @classmethod
     def from_experiment(cls, data: ScoredExperiment, extra_q: FloatArray) -> Self:
@@ -129,7 +130,7 @@ class InfluenceTerms:
             prediction_influence=weights.influence(data.prediction),
             q_influence=q_sums.scaled(np.sqrt(unbiased)),
             extra_context_covariance=unbiased * outer**2 * (extra_q - mean_q).T @ (extra_q - mean_q),
-            n_contexts=n_contexts,
+            q_df=clustered_df(weights.clusters, inner, np.full(len(extra_q), outer)),
         )
 
     @property
@@ -210,7 +211,7 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
     covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
     covariance[inestimable, inestimable] = np.inf
     q_variance = q.variance() + np.diag(extra_covariance)
-    df = welch_satterthwaite_df(own_variance + added_variance, dispersion.df, q_variance, terms.n_contexts - 1.0)
+    df = welch_satterthwaite_df(own_variance + added_variance, dispersion.df, q_variance, terms.q_df)
     inverse_rows = dispersion.dispersion * terms.weights.sum_squared_weight
     return Values(
         models=terms.models,
@@ -218,7 +219,8 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
         covariance=covariance,
         method=method,
         df=df,
-        max_difference_df=terms.weights.clusters.count - 1.0,
+        max_difference_df=terms.weights.max_df,
         binomial_variance=binomial_variance(estimate, inverse_rows),
+        independent_rows=terms.weights.independent_rows,
         reward_weight=reward_weight,
     )

@@ -20,8 +20,8 @@ from deconfound.errors import UsageError
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms, extra_rows, tuned_doubly_robust, tuned_values
 from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
+from deconfound.value.mean_weights import ROUNDING_ATOL
 from deconfound.value.output_overlap import PROBABILITY_ATOL, PROPENSITY_RTOL, assigned, propensities_by_model
-from deconfound.value.small_sample import ROUNDING_ATOL
 from deconfound.value.values import Values
 
 EXCLUSION_LEVEL = 0.05  # of the test that switches to doubly robust values; measured, decision 0014

@@ -10,15 +10,14 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.design.outcome_sums import OutcomeSums
 from deconfound.value.clusters import Clusters, Influence
 from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
-from deconfound.value.small_sample import (
+from deconfound.value.mean_weights import (
     MIN_ROWS_PER_MODEL,
     ROUNDING_ATOL,
     MeanWeights,
     ModelWeights,
     SummedWeights,
-    binomial_variance,
-    moderated,
 )
+from deconfound.value.small_sample import binomial_variance, moderated
 from deconfound.value.values import Values
 
 
@@ -76,18 +75,16 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     users. A model that only one ``cluster`` used, such as one user, has infinite variance.
     """
     weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
-    return _log_values(models, weights, weights.influence(outcome), weights.mean(outcome), weights.clusters.count)
+    return _log_values(models, weights, weights.influence(outcome), weights.mean(outcome))
 
 
 def raw_log_from_sums(models: Sequence[str], sums: OutcomeSums) -> Values:
     """``raw_log`` from sums over the rows, the same up to rounding while every cluster has sums of its own."""
     weights = SummedWeights.from_sums(sums)
-    return _log_values(models, weights, weights.influence, weights.mean, weights.clusters)
+    return _log_values(models, weights, weights.influence, weights.mean)
 
 
-def _log_values(
-    models: Sequence[str], weights: MeanWeights, influence: Influence, mean: FloatArray, clusters: int
-) -> Values:
+def _log_values(models: Sequence[str], weights: MeanWeights, influence: Influence, mean: FloatArray) -> Values:
     own_variance = influence.variance()
     constant = bool((own_variance < ROUNDING_ATOL**2).all())
     dispersion = moderated(weights, influence, mean, all_constant=constant)
@@ -100,8 +97,9 @@ def _log_values(
         covariance=covariance,
         method="raw log",
         df=dispersion.df,
-        max_difference_df=clusters - 1.0,
+        max_difference_df=weights.max_df,
         binomial_variance=binomial_variance(mean, inverse_rows),
+        independent_rows=weights.independent_rows,
     )
 
 

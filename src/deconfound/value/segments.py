@@ -16,9 +16,9 @@ from deconfound.frames import Scalar, html_table, to_frame
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms, tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
+from deconfound.value.mean_weights import ModelWeights
 from deconfound.value.multiple_comparisons import check_level, t_to_z
 from deconfound.value.shrinkage import shrink_toward
-from deconfound.value.small_sample import ModelWeights
 from deconfound.value.values import Values
 
 SEGMENT_MEAN_DF = 100.0  # df at which a segment's least dispersion is halfway from all rows to the mean of segments

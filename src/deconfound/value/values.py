@@ -12,7 +12,7 @@ from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.formatting import join_names, quote
 from deconfound.frames import Records, Scalar, html_table, to_frame
-from deconfound.value.bounded_interval import mid_p_interval
+from deconfound.value.bounded_interval import inverse_yes_no_rows, mid_p_interval
 from deconfound.value.multiple_comparisons import (
     Differences,
     best_set_mask,
@@ -70,8 +70,9 @@ class Values:
     covariance: FloatArray  # (k, k)
     method: str
     df: FloatArray | None = None  # (k,) degrees of freedom; None means infinite
-    max_difference_df: float | None = None  # of a difference: independent rows, users or contexts - 1; None: infinite
+    max_difference_df: float | None = None  # of a difference: at most that of a mean over all rows; None: infinite
     binomial_variance: FloatArray | None = None  # (k,) at the estimate; None means symmetric intervals
+    independent_rows: FloatArray | None = None  # (k,) effective rows, users or contexts; None means any number
     interval_center: FloatArray | None = None  # (k,) None means the estimate
     posterior_covariance: FloatArray | None = None  # (k, k) None means the covariance
     reward_weight: FloatArray | None = None  # (k,) control-variate weight of the reward, where it was chosen
@@ -139,18 +140,25 @@ class Values:
         """Intervals (k, 2) that exclude what lies more than ``z`` normal standard errors away: ``interval`` at any z.
 
         With ``binomial_variance`` they are asymmetric (``mid_p_interval``): the number of yes/no rows with the same
-        variance stands in for the number of rows, reduced as far as a t quantile exceeds the normal one.
+        variance stands in for the number of rows, reduced as far as a t quantile exceeds the normal one, but not
+        below ``independent_rows``.
         """
         if self.cost is not None:
             return np.asarray(self.before_cost.interval_at_z(z) - self.cost[:, None])
-        half_width, center = t_quantile_at_z(z, self.df_or_inf) * self.standard_error, self.center
+        quantile, center = t_quantile_at_z(z, self.df_or_inf), self.center
+        half_width = quantile * self.standard_error
         bounded = ~np.isnan(center) & np.isfinite(half_width)
         interval = np.tile([0.0, 1.0], (len(center), 1))
         if self.binomial_variance is None:
             symmetric = np.column_stack([center - half_width, center + half_width])
         else:
-            inverse_rows = (half_width / z) ** 2 / self.binomial_variance
-            symmetric = mid_p_interval(center, np.where(bounded, inverse_rows, 1.0), z)
+            inverse_rows = inverse_yes_no_rows(
+                np.where(bounded, self.standard_error, 1.0) ** 2,
+                (quantile / z) ** 2,
+                self.binomial_variance,
+                self.independent_rows,
+            )
+            symmetric = mid_p_interval(center, inverse_rows, z)
         interval[bounded] = symmetric[bounded]
         estimate = np.where(np.isnan(self.estimate), interval[:, 0], self.estimate)
         low, high = np.minimum(interval[:, 0], estimate), np.maximum(interval[:, 1], estimate)
