@@ -97,6 +97,7 @@ class Design:
     recurring: int = 0  # contexts on which log and experiment repeat; 0 for a new context in every row
     users: int = 0  # in the experiment; 0 for no user column
     uneven_users: bool = False
+    heaviest_user: float = 0.0  # share of the rows of one user, beyond an equal share
     extra_contexts: int = 0  # replayed beyond the experiment's
     extra_shift: float = 0.0  # of feature_topic on these contexts, in standard deviations
     fresh_contexts: int = 600  # of the same population, for the recommended policy's true value
@@ -109,11 +110,14 @@ class Users:
     count: int  # 0 for no user column
     prefix: str  # of their names
     uneven: bool
+    heaviest: float  # share of the first user
 
     def draw(self, rows: int, rng: np.random.Generator) -> IntArray:
         """The user of each row (n,)."""
         weight = np.arange(1.0, self.count + 1) ** (-UNEVEN_POWER if self.uneven else 0.0)
-        return np.asarray(rng.choice(self.count, size=rows, p=weight / weight.sum()))
+        share = (1 - self.heaviest) * weight / weight.sum()
+        share[0] += self.heaviest
+        return np.asarray(rng.choice(self.count, size=rows, p=share))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +183,10 @@ def simulate(mechanism: Mechanism, design: Design, rng: np.random.Generator) -> 
     log_model = rng.choice(count, size=design.log_rows, p=popularity)
     model = rng.integers(count, size=design.rows)
     log_users = max(design.log_rows * design.users // design.rows, 1) if design.users else 0
-    users, users_of_log = Users(design.users, "e", design.uneven_users), Users(log_users, "l", design.uneven_users)
+    users, users_of_log = (
+        Users(number, prefix, design.uneven_users, design.heaviest_user)
+        for number, prefix in ((design.users, "e"), (log_users, "l"))
+    )
     experiment, outcome = rated(mechanism, models, rows, model, np.zeros(design.rows), users, rng)
     log_slope = (mechanism.log_interaction - 1.0) * mechanism.interactions
     bias = (mechanism.biases + log_rows.columns[:, 1:] * log_slope)[np.arange(design.log_rows), log_model]

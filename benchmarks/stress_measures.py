@@ -48,7 +48,7 @@ class Routing:
     """What is reported about routing."""
 
     reference: int | None  # model that the gain is measured against; None for the best single model
-    gain_interval: tuple[float, float] | None
+    gain_interval: tuple[float, float] | None  # None where none is printed
     value_interval: tuple[float, float] | None
     one_model_suffices: bool
     min_gain: float
@@ -148,7 +148,7 @@ def _routing(result: dc.Result, code: dict[str, int]) -> Routing:
     routing = result.routing
     return Routing(
         reference=code[routing.best],
-        gain_interval=(routing.gain_low, routing.gain_high),
+        gain_interval=(routing.gain_low, routing.gain_high) if routing.gain and np.isfinite(routing.gain) else None,
         value_interval=(routing.value_low, routing.value_high),
         one_model_suffices=routing.verdict == "one model",
         min_gain=routing.min_gain,

@@ -21,7 +21,7 @@ from benchmarks.stress_scores import Measures, measure
 FORMAT = 1
 BATCH = 20  # studies between two writes of the file
 SECONDS = "seconds"  # processor time of one study, stored next to its measures
-MEASURING_MODULES = ("generators", "scenarios", "learner", "measures", "scores")
+MEASURING_MODULES = ("generators", "scenarios", "learner", "measures", "references", "scores")
 Study = tuple[str, int]  # scenario and number
 
 

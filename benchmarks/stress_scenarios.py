@@ -19,6 +19,7 @@ from benchmarks.stress_generators import MAX_Z, Design, Mechanism, SimulatedStud
 LOOKS = 10  # of the sequential scenario
 COMMON_BIAS = 0.03  # of a helpful log: its users rate all models higher
 MODEL_BIAS = 0.01  # of a helpful log, up for one model and down for the next
+EDGE = 0.1  # chances of success closer to 0 or 1 are near an edge
 RARE_SHARE = 0.0005  # of contexts on which the generally best model is not the best
 
 
@@ -33,6 +34,12 @@ class Scenario:
     mode: Literal["once", "looks", "refusal"] = "once"
     min_worst_coverage: float = 0.93
     min_clear_share: float = 0.0
+
+    @property
+    def is_near_an_edge(self) -> bool:
+        """Whether outcomes are yes and no, and nearly always the same."""
+        value = self.mechanism.value
+        return self.mechanism.yes_no and (max(value) <= EDGE or min(value) >= 1 - EDGE)
 
     def study(self, seed: int, number: int) -> SimulatedStudy:
         """Study ``number``; every scenario has its own stream of random numbers."""
@@ -148,6 +155,9 @@ def structured() -> tuple[Scenario, ...]:
         two_way(30, 200, 400),
         two_way(48, 400, 600),
         Scenario("users_uneven", "60 users of uneven size", users, Design(240, users=60, uneven_users=True)),
+        Scenario(
+            "user_heavy", "100 users, one with 28 % of the rows", users, Design(400, users=100, heaviest_user=0.28)
+        ),
         Scenario(
             "extra_contexts",
             "200 replayed contexts more, shifted by 0.25 sd, 40 rows",

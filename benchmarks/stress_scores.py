@@ -14,6 +14,7 @@ from benchmarks.simulation import covers
 from benchmarks.stress_generators import SimulatedStudy
 from benchmarks.stress_learner import fit_t_learner
 from benchmarks.stress_measures import Answer, Decisions, Pair, answer, is_refused, significant_pairs
+from benchmarks.stress_references import reference_measures
 from benchmarks.stress_scenarios import LOOKS, Scenario
 from deconfound.design import FloatArray, IntArray
 
@@ -41,6 +42,7 @@ def measure(scenario: Scenario, seed: int, number: int) -> Measures:
         **decision_measures(study, result.decisions),
         **regret_measures(study, result),
         **routing_measures(study, result),
+        **(reference_measures(study, result) if scenario.is_near_an_edge else {}),
     }
 
 

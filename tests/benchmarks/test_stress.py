@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import linregress
+from scipy.stats import binomtest, linregress
 
 from benchmarks import stress, stress_runs
-from benchmarks.stress_generators import MAX_Z, Design, Mechanism, draw_contexts, simulate, truncated_normal
+from benchmarks.stress_generators import MAX_Z, Design, Mechanism, Users, draw_contexts, simulate, truncated_normal
 from benchmarks.stress_learner import fit_t_learner
+from benchmarks.stress_references import newcombe_interval, wilson_interval
 from benchmarks.stress_runs import Results, source_digest
 from benchmarks.stress_scenarios import RARE_SHARE, Scenario, all_scenarios
 from benchmarks.stress_scores import Measures, measure
@@ -22,6 +23,7 @@ from benchmarks.stress_summaries import Summary, Target, ratio, worst_model
 from benchmarks.stress_tables import Cells, all_tables, comparison_table
 
 SCENARIOS = all_scenarios()
+PROPORTIONS = (binomtest(56, 70).proportion_ci, binomtest(48, 80).proportion_ci)
 LARGE = 12_000  # rows of the studies that check truths
 
 
@@ -242,3 +244,21 @@ def test_an_unknown_scenario_is_refused():
 def test_a_name_that_starts_others_selects_itself_alone():
     assert list(stress.select(["baseline"])) == ["baseline"]
     assert len(stress.select(["bounded"])) == 6
+
+
+def test_wilsons_and_newcombes_intervals_are_those_of_the_textbook():
+    """56 of 70 and 48 of 80: Newcombe's method 10 gives 0.0524 to 0.3339 for the difference (Newcombe, 1998)."""
+    mean, rows = np.array([56 / 70, 48 / 80]), np.array([70.0, 80.0])
+    single = wilson_interval(mean, rows)
+    expected = [interval(0.95, method="wilson") for interval in PROPORTIONS]
+    np.testing.assert_allclose(single, [(one.low, one.high) for one in expected])
+    difference = newcombe_interval(mean, single, np.array([0]), np.array([1]))
+    np.testing.assert_allclose(difference, [[0.0524, 0.3339]], atol=5e-5)
+
+
+def test_one_user_has_the_rows_that_the_design_gives():
+    """12,000 rows: a share of 0.28 beyond an equal one has a standard error of 0.004."""
+    users = Users(100, "e", uneven=False, heaviest=0.28)
+    rows = np.bincount(users.draw(LARGE, np.random.default_rng(3)), minlength=100) / LARGE
+    assert rows[0] == pytest.approx(0.28 + 0.72 / 100, abs=4 * 0.0042)
+    assert rows[1:].max() < 0.02
