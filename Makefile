@@ -10,7 +10,7 @@ LOWEST := .venv-lowest
 DOCS   := .venv-docs
 PYTHONS ?= python3.11 python3.12 python3.13
 
-.PHONY: setup docs demo test test-bench test-lowest slow lint check release-check format bench reproduction lock clean
+.PHONY: setup setup-lowest docs demo test test-bench test-lowest slow lint check release-check format bench reproduction lock clean
 
 setup: $(READY)
 
@@ -47,6 +47,8 @@ $(LOWEST)/.ready: pyproject.toml requirements-lowest.txt
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-lowest.txt
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+setup-lowest: $(LOWEST)/.ready
 
 test-lowest: $(LOWEST)/.ready
 	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/linalg tests/demo tests/loading/test_convert.py \

@@ -40,9 +40,8 @@ def apply_diff(text: str, diff: str) -> str:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package and its tests with every block of the guide applied, and a small study."""
     root = tmp_path_factory.mktemp("copy")
-    without_caches = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src", root / "src", ignore=without_caches)
-    shutil.copytree(ROOT / "tests", root / "tests", ignore=without_caches)
+    shutil.copytree(ROOT / "src", root / "src", ignore=shutil.ignore_patterns("*.pyc*", "*.tmp.*"))  # kernels stay
+    shutil.copytree(ROOT / "tests", root / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", root)
     for action, path, body in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
         file = root / path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -45,8 +46,17 @@ def modules(root: Path) -> dict[str, Path]:
     return {module_name(path, root): path for path in sorted(root.rglob("*.py"))}
 
 
-def imports(path: Path, root: Path) -> Iterator[Import]:
+def imports(path: Path, root: Path) -> tuple[Import, ...]:
     """All imports of one file, at any depth; what only a type checker reads counts too."""
+    return _imports(path, root, path.stat().st_mtime_ns)
+
+
+@cache
+def _imports(path: Path, root: Path, _changed: int) -> tuple[Import, ...]:
+    return tuple(_read_imports(path, root))
+
+
+def _read_imports(path: Path, root: Path) -> Iterator[Import]:
     name = module_name(path, root)
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -142,9 +142,9 @@ def test_texts_that_share_their_beginning_count_in_full(tmp_path, monkeypatch):
 
 
 def test_texts_that_share_their_beginning_are_decoded_a_few_at_once(tmp_path, monkeypatch):
-    """A text of 1 MB, 2,000 times, against a limit of 100 MB: memory stays near the limit."""
+    """A text of 1 MB, 500 times, against a limit of 100 MB: memory stays near the limit."""
     path = tmp_path / "replay.parquet"
-    prefixed_texts(path, 2_000, 1_000_000)
+    prefixed_texts(path, 500, 1_000_000)
     monkeypatch.setenv(LIMIT_VARIABLE, "0.1")
     pool = pa.proxy_memory_pool(pa.default_memory_pool())
     earlier = pa.default_memory_pool()

@@ -45,6 +45,7 @@ def assert_same_answer(again: dc.Result, result: dc.Result) -> None:
     assert again.summary(verbose=True) == result.summary(verbose=True)
 
 
+@pytest.mark.slow
 def test_shuffled_rows_and_columns_of_the_whole_demo_give_the_same_answer_to_the_last_digit():
     demo = make_demo(0)
     assert_same_answer(dc.evaluate(load_demo(demo, **shuffled(demo, 1))), dc.evaluate(load_demo(demo)))

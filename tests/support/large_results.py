@@ -72,7 +72,7 @@ def random_texts(count: int, words: int, seed: int = 0) -> list[str]:
     """Texts of invented words, all different."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(0, 10_000, (count, 2))
-    chosen = np.array(WORDS)[rng.integers(0, len(WORDS), (count, words))]
+    chosen = np.array(WORDS, dtype=object)[rng.integers(0, len(WORDS), (count, words))].tolist()
     return [f"{' '.join(row)} {a}-{b} {at}" for at, (row, (a, b)) in enumerate(zip(chosen, numbers, strict=True))]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri, stdtridf
 
 from deconfound.design import FloatArray
 
@@ -21,11 +21,11 @@ LEVEL = 0.95  # at which the quantiles agree; at 99 % the t distribution is the 
 MANY_DF = 40.0  # by Satterthwaite; above it the t quantile is within 2 % of the normal one, however it is computed
 MAX_WEIGHT = 0.98  # of one cluster; with more of it, nothing shows the variance
 MIN_DF = 0.5
-MAX_RATIO = 20.0  # of the exact quantile to Satterthwaite's, which is too small where one cluster has most weight
+MAX_QUANTILE = 1e3  # beyond that of MIN_DF
 WEIGHT_DIGITS = 14  # weights that agree so far, relative to the largest one, are equal
 TINY = float(np.finfo(np.float64).tiny)
-OUTER_STEPS, INNER_STEPS, DF_STEPS = 10, 8, 20  # quantiles are then exact to 1e-5
-_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(16)
+STEPS, INTEGRATION_POINTS = 11, 10  # quantiles are then exact to 1e-5
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(INTEGRATION_POINTS)
 _COS_SQUARED = np.cos((_NODES + 1) * np.pi / 4) ** 2
 
 
@@ -45,7 +45,7 @@ def mean_df(weight: FloatArray, square: FloatArray) -> FloatArray:
     df = np.array([one.approximate_df() for one in means])
     uneven = [at for at, one in enumerate(means) if one.is_uneven and df[at] < MANY_DF]
     if uneven:
-        df[uneven] = _exact_df([means[at] for at in uneven], df[uneven])
+        df[uneven] = _exact_df([means[at] for at in uneven])
     return np.asarray(np.minimum(df, limit))
 
 
@@ -106,18 +106,13 @@ class _Classes:
         return float(((count * own).sum(axis=1) ** 2 / squares).min())
 
 
-def _exact_df(means: list[_Classes], approximate: FloatArray) -> FloatArray:
-    """Degrees of freedom of each mean (p,), all solved together, from ``approximate`` ones (p,)."""
+def _exact_df(means: list[_Classes]) -> FloatArray:
+    """Degrees of freedom of each mean (p,), all solved together."""
     tail = (1 - LEVEL) / 2
-    highest = np.repeat(-MAX_RATIO * stdtrit(approximate, tail), len(CORRELATIONS))
-    quantile = _TRatio.from_classes(means).quantile(highest).reshape(len(means), -1).max(axis=1)
-    log_df = _decreasing_root(
-        lambda x: -stdtrit(np.exp(x), tail) - quantile,
-        np.full(len(means), np.log(MIN_DF)),
-        np.full(len(means), np.log(1e6)),
-        DF_STEPS,
-    )
-    return np.where(quantile > -ndtri(tail), np.exp(log_df), np.inf)
+    quantile = _TRatio.from_classes(means).quantile().reshape(len(means), -1).max(axis=1)
+    is_wider = quantile > -ndtri(tail)
+    df = stdtridf(tail, np.where(is_wider, -quantile, -MAX_QUANTILE))
+    return np.where(is_wider, np.maximum(df, MIN_DF), np.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,53 +138,47 @@ class _TRatio:
         spread = 1 / (1 - weight)
         return cls(weight * spread, spread, variance, count, (count * weight**2 * spread).sum(axis=1))
 
-    def quantile(self, highest: FloatArray) -> FloatArray:
-        """Values (p,) that are exceeded with probability 1 - ``LEVEL``: from the normal one to ``highest`` (p,)."""
-        lowest, target = np.full(len(highest), -ndtri((1 - LEVEL) / 2)), np.log(1 - LEVEL)
+    def quantile(self) -> FloatArray:
+        """Values (p,) that are exceeded with probability 1 - ``LEVEL``; at most the normal one where that is exact."""
+        problems, target = len(self.count), np.log(1 - LEVEL)
+        bracket = -2 * np.log(MAX_QUANTILE), -2 * np.log(-ndtri((1 - LEVEL) / 2))
 
-        def excess(log_quantile: FloatArray) -> FloatArray:
-            tail = self.tail(np.exp(log_quantile))
-            return np.asarray(np.log(np.maximum(tail, TINY)) - target)
+        def shortfall(log_root: FloatArray) -> FloatArray:
+            return np.asarray(target - np.log(np.maximum(self.quantile_and_tail(log_root)[1], TINY)))
 
-        return np.asarray(np.exp(_decreasing_root(excess, np.log(lowest), np.log(highest), OUTER_STEPS)))
+        log_root = _decreasing_root(shortfall, *(np.full(problems, end) for end in bracket), STEPS)
+        return self.quantile_and_tail(log_root)[0]
 
-    def tail(self, quantile: FloatArray) -> FloatArray:
-        """P(|error| > quantile sqrt(variance)) for one quantile per problem (p,).
+    def quantile_and_tail(self, log_root: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """A value c (p,) and P(|error| > c sqrt(variance)), by one parameter that decreases with c.
 
-        It is the probability of a positive quadratic form in the s_g, with one positive eigenvalue l and others -l_i:
+        With the error e'z and its variance z'Bz in standard normal z, that is the probability of a positive quadratic
+        form z'(ee' - c^2 B)z. It has one positive eigenvalue l and others -l_i:
 
             P(l Z^2 > sum_i l_i Z_i^2) = 2 / pi * integral over 0 < x < pi / 2 of prod_i (1 + l_i / (l cos(x)^2))^-1/2
 
-        The form is diagonal plus rank two, so the product follows from ``_determinant`` without the l_i.
+        The parameter is the logarithm of l / c^2, because then c^2 = e'(B + l / c^2)^-1 e needs no search.
         """
-        scaled = quantile[:, None] ** 2 * self.spread * self.variance
-
-        def secular(point: FloatArray) -> FloatArray:
-            determinant, scale = self._determinant(point[:, None], quantile, scaled)
-            return np.asarray(-determinant / scale)[:, 0]
-
-        bracket = (np.full(len(quantile), TINY), np.ones(len(quantile)))
-        point = _decreasing_root(secular, *bracket, INNER_STEPS)[:, None] * _COS_SQUARED
-        diagonal = (self.count[:, None] * np.log1p(scaled[:, None] / point[:, :, None])).sum(axis=2)
-        others = -self._determinant(point, quantile, scaled)[0] / (1 / _COS_SQUARED - 1)
+        own = self.spread * self.variance
+        point = np.exp(log_root)[:, None] * np.append(1.0, _COS_SQUARED)
+        determinant, inverse = self._determinant(point, own)
+        squared = (inverse / determinant)[:, :1]
+        diagonal = (self.count[:, None] * np.log1p(own[:, None] / point[:, 1:, None])).sum(axis=2)
+        others = (inverse / squared - determinant)[:, 1:] / (1 / _COS_SQUARED - 1)
         log_product = diagonal + np.log(np.maximum(others, TINY))
-        return np.asarray((np.exp(-0.5 * log_product) * (_NODE_WEIGHTS / 2)).sum(axis=1))
+        return np.sqrt(squared[:, 0]), (np.exp(-0.5 * log_product) * (_NODE_WEIGHTS / 2)).sum(axis=1)
 
-    def _determinant(
-        self, point: FloatArray, quantile: FloatArray, scaled: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """det(I - K S) at points (p, x) and S_11. Their ratio is almost linear, and negative below the eigenvalue.
+    def _determinant(self, point: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """det(M^-1 (B + point)) for points (p, x), and that times e'(B + point)^-1 e.
 
-        K = [[1 - c^2 sum w^2 / (1 - w), c^2], [c^2, 0]],      S = U' diag(point + c^2 t / (1 - w))^-1 U,
-        U = sqrt(t) [1, w / (1 - w)]
+        B + point = M + U K U',    M = diag(t / (1 - w) + point),    U = sqrt(t) [1, w / (1 - w)],
+        K = [[sum of w^2 / (1 - w), -1], [-1, 0]];    s11, s12 and s22 are the elements of U'M^-1 U
         """
-        share = self.count[:, None] * self.variance[:, None] / (point[:, :, None] + scaled[:, None])
+        share = self.count[:, None] * self.variance[:, None] / (point[:, :, None] + own[:, None])
         by_leverage = share * self.leverage[:, None]
         s11, s12, s22 = share.sum(axis=2), by_leverage.sum(axis=2), (by_leverage * self.leverage[:, None]).sum(axis=2)
-        c2 = quantile[:, None] ** 2
-        k11 = 1 - c2 * self.squared_leverage[:, None]
-        determinant = (1 - k11 * s11 - c2 * s12) * (1 - c2 * s12) - (k11 * s12 + c2 * s22) * c2 * s11
-        return np.asarray(determinant), np.asarray(s11)
+        k11 = self.squared_leverage[:, None]
+        return np.asarray((1 + k11 * s11 - s12) * (1 - s12) + s11 * (k11 * s12 - s22)), np.asarray(s11)
 
 
 def _decreasing_root(
