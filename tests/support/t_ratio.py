@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 
 from deconfound.design import FloatArray
-from deconfound.value.cluster_df import CORRELATIONS
+from deconfound.value.cluster_df import least_favorable_correlations
 
 
 def residual_matrix(weight: FloatArray) -> FloatArray:
@@ -34,9 +34,11 @@ def cluster_variances(weight: FloatArray, square: FloatArray, correlation: float
     return correlation * weight**2 + (1 - correlation) * square
 
 
-def largest_quantile(weight: FloatArray, square: FloatArray) -> float:
-    """Quantile at 95 % for the least favorable correlation."""
-    variances = [cluster_variances(weight, square, each) for each in CORRELATIONS]
+def largest_quantile(weight: FloatArray, square: FloatArray, correlations: FloatArray | None = None) -> float:
+    """Quantile at 95 % for the least favorable of several correlations, by default those of the package."""
+    if correlations is None:
+        correlations = least_favorable_correlations(weight.max(), square.sum())
+    variances = [cluster_variances(weight, square, each) for each in correlations]
     return max(brentq(lambda c, t=t: tail_probability(c, weight, t) - 0.05, 0.5, 100.0) for t in variances)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import stdtrit
 
 from deconfound.design import FloatArray
-from deconfound.value.cluster_df import CORRELATIONS, MANY_DF, MIN_DF, _Classes, mean_df
+from deconfound.value.cluster_df import MANY_DF, MAX_CLASSES, MIN_DF, _Classes, least_favorable_correlations, mean_df
 from tests.support.t_ratio import cluster_variances, largest_quantile, naive_df, residual_matrix
 
 SIZES = {
@@ -18,6 +18,7 @@ SIZES = {
     "sizes by a power law": [20, 10, 7, 5, 4, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1, 1],
     "three users": [20, 20, 60],
     "two users": [40, 60],
+    "one of 200 users has 28 % of the rows": [78, *[1] * 199],
 }
 
 
@@ -55,6 +56,35 @@ def test_equal_clusters_have_one_degree_of_freedom_less_than_their_number(cluste
     assert one_df(weight * tilt / tilt.mean() / weight.sum(), square) == pytest.approx(clusters - 1, rel=1e-3)
 
 
+@pytest.mark.parametrize("kind", SIZES)
+def test_no_other_correlation_needs_a_much_larger_quantile(kind):
+    weight, square = shares(SIZES[kind])
+    every = np.geomspace(1e-3, 1.0, 10)
+    assert largest_quantile(weight, square, every) < 1.02 * largest_quantile(weight, square)
+
+
+@pytest.mark.parametrize("heavy", [1, 3])
+def test_one_heavy_user_among_very_many(heavy):
+    """Equal clusters are counted together, so their number costs nothing; the limit is that of known other rows."""
+    users = 100_000
+    sizes = [users * 0.4 / heavy] * heavy + [1] * users
+    few = shares([120 / heavy] * heavy + [1] * 300)
+    assert one_df(*shares(sizes)) == pytest.approx(naive_df(*few), rel=0.05)
+
+
+def test_many_different_clusters_are_merged():
+    rng = np.random.default_rng(5)
+    size = rng.exponential(size=3 * MAX_CLASSES) + 0.01
+    size[0] = size.sum() / 2
+    weight = size / size.sum()
+    square = weight**2 * rng.uniform(0.2, 1, len(weight))
+    merged = _Classes.from_clusters(weight, square)
+    assert merged.clusters == len(weight) > len(merged.count)
+    assert merged.count @ merged.weight == pytest.approx(1.0)
+    assert merged.count @ merged.square == pytest.approx(square.sum())
+    assert one_df(weight, square) == pytest.approx(naive_df(weight, square), rel=1e-3)
+
+
 def test_rows_with_unequal_weights_have_no_correlation():
     weight = np.random.default_rng(0).exponential(size=12)
     weight /= weight.sum()
@@ -78,7 +108,7 @@ def test_intervals_cover_for_every_correlation(kind, correlation):
 def test_the_quantile_is_not_larger_than_the_least_favorable_correlation_requires(kind):
     weight, square = shares(SIZES[kind])
     missed = []
-    for correlation in CORRELATIONS:
+    for correlation in least_favorable_correlations(weight.max(), square.sum()):
         scale = np.sqrt(cluster_variances(weight, square, correlation))
         sums = np.random.default_rng(2).standard_normal((20_000, len(weight))) * scale
         variance = ((sums @ residual_matrix(weight).T) ** 2).sum(axis=1)
@@ -91,7 +121,7 @@ def test_the_quantile_is_not_larger_than_the_least_favorable_correlation_require
 def test_satterthwaites_formula_is_that_of_the_full_matrix(kind):
     weight, square = shares(SIZES[kind])
     expected = []
-    for correlation in CORRELATIONS:
+    for correlation in least_favorable_correlations(weight.max(), square.sum()):
         root = residual_matrix(weight) * np.sqrt(cluster_variances(weight, square, correlation))
         covariance = root @ root.T
         expected.append(np.trace(covariance) ** 2 / (covariance**2).sum())

@@ -16,13 +16,17 @@ from scipy.special import ndtri, stdtridf
 
 from deconfound.design import FloatArray
 
-CORRELATIONS = np.array([0.03, 0.15, 1.0])  # of the rows of a cluster; others have smaller quantiles, or larger by 1 %
+EXCESSES = np.array(
+    [1.0, 4.0, np.inf]
+)  # see ``least_favorable_correlations``; others need quantiles 2 % larger at most
 LEVEL = 0.95  # at which the quantiles agree; at 99 % the t distribution is the wider one, at 80 % the narrower one
 MANY_DF = 40.0  # by Satterthwaite; above it the t quantile is within 2 % of the normal one, however it is computed
 MAX_WEIGHT = 0.98  # of one cluster; with more of it, nothing shows the variance
 MIN_DF = 0.5
 MAX_QUANTILE = 1e3  # beyond that of MIN_DF
 WEIGHT_DIGITS = 14  # weights that agree so far, relative to the largest one, are equal
+MAX_CLASSES = 200  # of distinct clusters; with more of them, similar ones are counted as equal
+MERGED_RATIO = 0.05  # between the weights of such clusters; it changes quantiles by less than 1e-4
 TINY = float(np.finfo(np.float64).tiny)
 STEPS, INTEGRATION_POINTS = 11, 10  # quantiles are then exact to 1e-5
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(INTEGRATION_POINTS)
@@ -49,6 +53,15 @@ def mean_df(weight: FloatArray, square: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(df, limit))
 
 
+def least_favorable_correlations(largest_weight: float, squares: float) -> FloatArray:
+    """Correlations of which one needs nearly the largest quantile, for a sum of ``squares`` over all clusters.
+
+    One heavy cluster matters most if its own variance is one to five times that of everything else, several heavy ones
+    if there is nothing else.
+    """
+    return np.asarray(np.minimum(EXCESSES * squares / largest_weight**2, 1.0))
+
+
 @dataclass(frozen=True, slots=True)
 class _Classes:
     """The clusters of one mean, equal ones counted together."""
@@ -66,7 +79,16 @@ class _Classes:
             return cls(weight, square, weight)
         rounded = np.round(weight / largest, WEIGHT_DIGITS) + 1j * np.round(square / largest**2, WEIGHT_DIGITS)
         distinct, count = np.unique(rounded, return_counts=True)
-        return cls(distinct.real * largest, distinct.imag * largest**2, count.astype(np.float64))
+        found = cls(distinct.real * largest, distinct.imag * largest**2, count.astype(np.float64))
+        return found if len(count) <= MAX_CLASSES else found.merged()
+
+    def merged(self) -> Self:
+        """With similar clusters as equal ones; their number, sums of weights and sums of squares stay."""
+        steps = [np.round(np.log(np.maximum(each, TINY)) / MERGED_RATIO) for each in (self.weight, self.square)]
+        _, at = np.unique(steps[0] + 1j * steps[1], return_inverse=True)
+        count = np.bincount(at, self.count)
+        weight, square = (np.bincount(at, self.count * each) / count for each in (self.weight, self.square))
+        return type(self)(weight, square, count)
 
     @property
     def clusters(self) -> int:
@@ -85,7 +107,7 @@ class _Classes:
 
     def variances(self) -> FloatArray:
         """t of each class, for each correlation (correlations, m)."""
-        rate = CORRELATIONS[:, None]
+        rate = least_favorable_correlations(self.weight.max(), float(self.count @ self.square))[:, None]
         return np.asarray(rate * self.weight**2 + (1 - rate) * self.square)
 
     def satterthwaite_df(self) -> float:
@@ -129,7 +151,7 @@ class _TRatio:
     def from_classes(cls, means: list[_Classes]) -> Self:
         """One problem per mean and correlation."""
         width = max(len(one.count) for one in means)
-        columns = np.zeros((3, len(means), len(CORRELATIONS), width))
+        columns = np.zeros((3, len(means), len(EXCESSES), width))
         for at, one in enumerate(means):
             for column, values in zip(columns, (one.weight, one.count, one.variances()), strict=True):
                 column[at, :, : len(one.count)] = values
@@ -139,14 +161,14 @@ class _TRatio:
         return cls(weight * spread, spread, variance, count, (count * weight**2 * spread).sum(axis=1))
 
     def quantile(self) -> FloatArray:
-        """Values (p,) that are exceeded with probability 1 - ``LEVEL``; at most the normal one where that is exact."""
-        problems, target = len(self.count), np.log(1 - LEVEL)
-        bracket = -2 * np.log(MAX_QUANTILE), -2 * np.log(-ndtri((1 - LEVEL) / 2))
+        """Values (p,) that are exceeded with probability 1 - ``LEVEL``, or some below the normal one if these are."""
+        target, every = np.log(1 - LEVEL), np.ones(len(self.count))
+        low, high = -2 * np.log(MAX_QUANTILE) * every, -2 * np.log(-ndtri((1 - LEVEL) / 2)) * every
 
         def shortfall(log_root: FloatArray) -> FloatArray:
             return np.asarray(target - np.log(np.maximum(self.quantile_and_tail(log_root)[1], TINY)))
 
-        log_root = _decreasing_root(shortfall, *(np.full(problems, end) for end in bracket), STEPS)
+        log_root = _decreasing_root(shortfall, low, high, STEPS)
         return self.quantile_and_tail(log_root)[0]
 
     def quantile_and_tail(self, log_root: FloatArray) -> tuple[FloatArray, FloatArray]:
