@@ -86,7 +86,7 @@ class _Classes:
         """With similar clusters as equal ones; their number, sums of weights and sums of squares stay."""
         steps = [np.round(np.log(np.maximum(each, TINY)) / MERGED_RATIO) for each in (self.weight, self.square)]
         _, at = np.unique(steps[0] + 1j * steps[1], return_inverse=True)
-        count = np.bincount(at, self.count)
+        count = np.bincount(at, self.count).astype(np.float64)
         weight, square = (np.bincount(at, self.count * each) / count for each in (self.weight, self.square))
         return type(self)(weight, square, count)
 
