@@ -128,6 +128,7 @@ class _Reported:
     """How the reported estimates follow from unbiased values and source."""
 
     values: Values
+    leader: int  # first of the ranking
     source: FloatArray  # (k,)
     from_source: NDArray[np.bool_]  # (k,) the source itself is reported
     movable: NDArray[np.bool_]  # (k,) shrunk toward the source
@@ -137,20 +138,16 @@ class _Reported:
     def from_values(cls, values: Values, source: FloatArray) -> Self:
         """Shrunken values have a shrinkage fraction; unbiased ones have no center beside the estimate."""
         inestimable = np.isnan(values.center) | ~np.isfinite(values.standard_error)
-        every = np.ones(len(values.models), dtype=np.bool_)
+        every, leader = np.ones(len(values.models), dtype=np.bool_), values.models.index(values.ranking()[0])
         if values.interval_center is None:
-            return cls(values, source, ~every, ~every, None)
+            return cls(values, leader, source, ~every, ~every, None)
         if values.shrinkage_fraction is None:
-            return cls(values, source, every, ~every, None)
+            return cls(values, leader, source, every, ~every, None)
         movable = ~inestimable & np.isfinite(source)
         grid = None
         if movable.any():
             grid = PosteriorGrid.from_covariance(values.covariance[np.ix_(movable, movable)])
-        return cls(values, source, inestimable & np.isfinite(source), movable, grid)
-
-    @property
-    def leader(self) -> int:
-        return self.values.models.index(self.values.ranking()[0])
+        return cls(values, leader, source, inestimable & np.isfinite(source), movable, grid)
 
     def estimates(self, effect: _Effect, shifts: FloatArray) -> FloatArray:
         """Reported estimates (m, k) if unbiased values and source move by shifts (m, k) times their effect."""
@@ -161,10 +158,13 @@ class _Reported:
             estimates[:, self.movable] += self.grid.clipped_steps((source - center)[:, self.movable])
         return np.asarray(estimates - self.values.cost_or_zero)
 
-    def tipping_shift(self, effect: _Effect, rival: int) -> float:
-        """The smallest shift of leader and rival in opposite directions that makes another model first."""
+    def tipping_shift(self, effect: _Effect, rival: int, limit: float) -> float:
+        """The smallest shift of leader and rival in opposite directions that makes another model first.
+
+        Some larger value or infinity if it exceeds ``limit``.
+        """
         low, high = 0.0, np.inf
-        shifts = SHIFTS
+        shifts = SHIFTS[: np.searchsorted(SHIFTS, limit) + 1]
         for _ in range(DIVIDED + 1):
             behind = np.flatnonzero(self._leads(effect, rival, shifts) <= 0)
             if len(behind) == 0:
@@ -210,14 +210,20 @@ def _sensitivity(
 
 
 def _tipping_shifts(reported: _Reported, effects: Sequence[_Effect]) -> FloatArray:
-    """The smallest shift by any of the effects at which each rival is first (k,), zero where it is not behind."""
+    """The smallest shift by any of the effects at which each rival is first (k,), zero where it is not behind.
+
+    Rivals that need more than a rival with a larger estimate may have infinity.
+    """
     estimate, leader = reported.values.estimate, reported.leader
     shifts = np.full(len(estimate), np.inf)
-    for rival in set(range(len(estimate))) - {leader}:
+    for rival in np.argsort(-estimate, kind="stable").tolist():
+        if rival == leader:
+            continue
         if estimate[leader] - estimate[rival] < EQUAL_VALUES_ATOL:
             shifts[rival] = 0.0
         elif np.isfinite(estimate[rival]):
-            shifts[rival] = min(reported.tipping_shift(effect, rival) for effect in effects)
+            limit = float(shifts.min())
+            shifts[rival] = min(reported.tipping_shift(effect, rival, limit) for effect in effects)
     return shifts
 
 
