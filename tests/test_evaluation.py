@@ -29,7 +29,7 @@ from deconfound.value_methods import score_experiment
 from tests.support.results import demo_result, load_demo, prepared_demo, small_demo
 
 CLOSE = 1e-8  # sums in another order differ in the last digits; fits repeat them through a solve
-FEW_EXAMPLES = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW_EXAMPLES = settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TABLES = ("log", "experiment", "replay")
 
 

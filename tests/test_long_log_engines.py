@@ -56,6 +56,7 @@ def test_statistics_are_the_same_to_the_last_bit(study, engine):
     assert statistics(study, engine) == statistics(study, HERE)
 
 
+@pytest.mark.slow
 def test_statistics_of_a_dask_cluster_are_the_same_to_the_last_bit(study):
     pytest.importorskip("distributed", reason="Dask is not installed")
     from tests.support.engine_workers import dask_cluster

@@ -94,7 +94,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/ful
 
 
 @FULL
-@pytest.mark.parametrize("stderr", ["closed pipe", "full"])
+@pytest.mark.parametrize("stderr", ["closed pipe", pytest.param("full", marks=pytest.mark.slow)])
 def test_a_broken_standard_error_never_stops_the_work(study_folder, tmp_path, stderr):
     """Progress and messages are lost; the result is saved and printed, and the exit code is the one earned."""
     command = [*evaluate_command(study_folder, *FAST), "-o", str(tmp_path / "S")]
