@@ -51,7 +51,7 @@ $(LOWEST)/.ready: pyproject.toml requirements-lowest.txt
 setup-lowest: $(LOWEST)/.ready
 
 test-lowest: $(LOWEST)/.ready
-	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/linalg tests/demo tests/loading/test_convert.py \
+	$(LOWEST)/bin/python -m pytest -n 2 tests/data tests/design tests/linalg tests/loading/test_convert.py \
 		tests/loading/test_formats.py tests/loading/test_load_study.py tests/features tests/reward/test_families.py
 
 # Needs a package index and these interpreters on the path.

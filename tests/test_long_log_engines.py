@@ -75,7 +75,7 @@ def test_values_are_the_same_on_processes(study):
     np.testing.assert_array_equal(there.values.covariance, here.values.covariance)
 
 
-@pytest.mark.parametrize("moment", [0.0, 1.0])
+@pytest.mark.parametrize("moment", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_a_worker_killed_in_mid_run_changes_no_bit(study, moment, monkeypatch):
     """Some seconds after it was started, whatever it does then."""
     started: list[int] = []

@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("kills", [6, pytest.param(120, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("what", ["result", "recommendations", "race"])
+@pytest.mark.parametrize("what", ["result", "recommendations", pytest.param("race", marks=pytest.mark.slow)])
 def test_a_killed_save_leaves_the_old_content_or_the_new_one(place, what, kills):
     command = [sys.executable, "-m", "tests.support.kill_driver", what, str(place), str(kills)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

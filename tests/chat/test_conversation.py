@@ -200,7 +200,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(JSON)
 def test_any_json_gives_texts(value):
     assert all(isinstance(message.text, str) for message in messages_from(value))

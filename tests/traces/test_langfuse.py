@@ -399,7 +399,7 @@ def test_a_column_without_a_name_is_no_score():
 VALID = [ENRICHED, LEGACY, TRACE, SCORE, *(rows[0] for rows in SHAPES.values()), v1(LEGACY) | {"helpful": [1]}]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(damaged(VALID))
 def test_any_damage_is_survived(values):
     require_valid(Langfuse(), from_values(*values))

@@ -387,7 +387,7 @@ def test_a_call_without_model_is_left_out():
     assert remarks.counts == {"calls have no name of a model": 1}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(damaged([PAYLOAD, SPEND_LOG, {"standard_logging_object": PAYLOAD}, {"trace_id": "t", "score": 1}]))
 def test_any_damage_is_survived(values):
     require_valid(LiteLlm(), from_values(*values))

@@ -117,7 +117,7 @@ def small(value: object) -> object:
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_no_damage_breaks_a_reader(name, data):
     values = data.draw(damaged([small(value) for value in OWN[name]]))

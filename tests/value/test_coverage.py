@@ -225,6 +225,7 @@ def test_users_crossed_with_contexts_are_covered_with_two_ways_of_clustering(wit
     assert crossed_hits("both", with_reward=with_reward).min() >= MIN_HITS_92_PERCENT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["user", "context"])
 def test_users_crossed_with_contexts_are_not_covered_with_one_way(cluster: str) -> None:
     """Either way alone misses about half of the variance: coverage P(|t| < 1.96 sqrt(1 / 2)) = 83 %.
@@ -254,9 +255,10 @@ def test_the_bounds_for_fewer_studies_follow_from_the_binomial_distribution() ->
     ("rows", "reward", "yes_no", "min_coverage"),
     [
         (5, "useless", True, 0.92),
-        (5, "good", False, 0.92),
+        pytest.param(5, "good", False, 0.92, marks=pytest.mark.slow),
         pytest.param(100, "ridge", True, 0.93, marks=pytest.mark.slow),
-        (100, "biased", False, 0.93),
+        pytest.param(100, "biased", False, 0.93, marks=pytest.mark.slow),
+        (20, "biased", False, 0.92),
     ],
 )
 def test_tuned_intervals_and_best_sets_cover(rows: int, reward: str, yes_no: bool, min_coverage: float) -> None:
@@ -274,6 +276,7 @@ def test_tuned_intervals_and_best_sets_cover(rows: int, reward: str, yes_no: boo
     assert result.width <= 1.0
 
 
+@pytest.mark.slow
 def test_the_best_set_contains_the_best_of_tied_models() -> None:
     """Eight models of equal value: only noise excludes one, at most 5 times in 100."""
     cell = coverage.Cell(20, "good", yes_no=True, uneven=False, users=False, tied=True)

@@ -237,12 +237,12 @@ def test_unknown_propensities_of_other_models_are_refused() -> None:
 
 
 def test_the_exclusion_test_has_its_size_if_users_keep_a_model_and_contexts_recur() -> None:
-    """60 users assigned to one model each, 40 contexts: at most 20 of 200 rejections at 5 %, exceeded with p = 0.001.
+    """60 users assigned to one model each, 40 contexts: at most 12 of 100 rejections at 5 %, exceeded with p = 0.0015.
 
     Scores summed by context alone, the way with fewer clusters, rejected in 24 % of such studies.
     """
     rejected = 0
-    for seed in range(200):
+    for seed in range(100):
         rng = np.random.default_rng([91, seed])
         user, context, of_user = rng.integers(60, size=300), rng.integers(40, size=300), rng.integers(3, size=60)
         model, answers = of_user[user], rng.integers(2, size=(40, 3))
@@ -252,4 +252,4 @@ def test_the_exclusion_test_has_its_size_if_users_keep_a_model_and_contexts_recu
         cluster, half = np.column_stack([user, context]), np.full((300, 3), 0.5)
         data = ScoredExperiment.from_arrays("abc", half, half[:, 0], model, outcome, cluster=cluster)
         rejected += efficient(data, agrees / agrees.sum(axis=1, keepdims=True)).exclusion.rejects()
-    assert rejected <= 20
+    assert rejected <= 12

@@ -156,6 +156,7 @@ def test_a_model_with_few_rows_in_the_log_is_not_called_biased(rows, chance):
     assert shown < 20
 
 
+@pytest.mark.slow
 def test_biases_of_skewed_outcomes_are_covered_together():
     """Twenty models, 15 randomized rows each, four of ten outcomes zero and the others skewed; mean 0.25, no bias.
 

@@ -252,6 +252,7 @@ def test_users_in_several_segments_widen_intervals():
     assert widths[0] > widths[1]
 
 
+@pytest.mark.slow
 def test_users_in_both_segments_do_not_make_differences():
     """Each user rates one model in one segment and the other model in the other: its noise counts twice.
 
