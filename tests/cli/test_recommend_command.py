@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -13,6 +14,7 @@ import pytest
 import deconfound as dc
 from deconfound.cli import main
 from deconfound.demo import make_demo
+from deconfound.findings import Notice
 from tests.support.commands import SMALL, evaluate_command
 
 
@@ -170,3 +172,15 @@ def test_new_contexts_may_be_in_several_files(saved_result, study_folder, tmp_pa
 
 def _as_prompt(table):
     return ["prompt" if name == "context" else name for name in table.column_names]
+
+
+def test_a_failed_check_of_the_saved_result_is_named(saved_result, study_folder, tmp_path, capsys):
+    result = dc.Result.load(saved_result)
+    failed = dc.Finding("replay fidelity", "fail", Notice("Outputs differ."), "A2")
+    replace(result, findings=(*result.findings, failed)).save(tmp_path / "failed")
+    command = ["recommend", str(tmp_path / "failed"), "--replay", str(study_folder / "replay.parquet")]
+    assert main([*command, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert "A2" in err
+    assert "Not reliable while a check fails" in err

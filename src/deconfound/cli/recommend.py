@@ -42,6 +42,7 @@ def add_command(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the recommendations to a file on request, and print them."""
     from deconfound.loading import load_replay
+    from deconfound.report.check_text import failure_sentence
     from deconfound.report.persistence import load
     from deconfound.report.recommendations_io import (
         RecommendationTable,
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_recommendations,
     )
     from deconfound.report.scale import Scale
+    from deconfound.report.wording import NOT_RELIABLE
 
     if not arguments.result.strip():
         raise UsageError("DIR is empty; name the folder written by `deconfound evaluate -o DIR`.")
@@ -76,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
             write_recommendations(table, path)
     text = recommendation_json(table) if arguments.json else recommendation_text(table, written=path is not None)
     write_result(text)
+    if failed := failure_sentence(result.findings):
+        write_message(f"{failed} {NOT_RELIABLE}: see `deconfound report {arguments.result}`.\n")
     if path is not None:
         report_written(path)
     if (arguments.json or path is not None) and not (table.scale.is_unit or arguments.quiet):

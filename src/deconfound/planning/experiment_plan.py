@@ -42,6 +42,12 @@ class PlanRow:
     low: Projection  # variances at the lower end
     high: Projection  # variances at the upper end
 
+    @property
+    def width_limits(self) -> tuple[float, float]:
+        """Smallest and largest width; close to one, a median width need not increase with the variance."""
+        widths = [each.rms_width for each in (self.low, self.expected, self.high)]
+        return min(widths), max(widths)
+
 
 @dataclass(frozen=True, slots=True)
 class RequiredRows:

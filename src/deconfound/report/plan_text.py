@@ -137,11 +137,12 @@ def _table(plan: Plan, answers: Sequence[RequiredRows], rows: Sequence[PlanRow],
     cells = [HEADINGS]
     for row in rows:
         expected, low, high = row.expected, row.low, row.high
+        narrowest, widest = row.width_limits
         cells.append(
             (
                 f"{expected.rows_per_model:,.0f}",
                 f"{expected.total_rows:,}",
-                f"{width(expected.rms_width)} ({width(low.rms_width)}-{width(high.rms_width)})",
+                f"{width(expected.rms_width)} ({width(narrowest)}-{width(widest)})",
                 f"{expected.probability_best:.2f} ({high.probability_best:.2f}-{low.probability_best:.2f})",
                 f"{regret(expected.expected_regret)} ({regret(low.expected_regret)}-{regret(high.expected_regret)})",
             )
@@ -180,10 +181,10 @@ def _design_effect_lines(inputs: PlanInputs) -> list[str]:
     effect = inputs.design_effect
     if abs(effect - 1) <= MAX_NEGLIGIBLE_DESIGN_EFFECT - 1:
         return []
-    factor = f"you need {effect:.2f} times the rows that unrelated rows with equal weights would need"
+    factor = f"variances are {effect:.2f} times those of unrelated rows with equal weights"
     return [
-        f"Design effect {effect:.2f}: because users repeat or propensities vary, {factor}. "
-        "This assumes as many rows per user as in the pilot."
+        f"Design effect {effect:.2f}: because users repeat or propensities vary, {factor}. If a few users have most of "
+        "the rows, intervals are wider still. This assumes as many rows per user as in the pilot."
     ]
 
 

@@ -16,8 +16,8 @@ def _constant_outcomes(details: sanity.ConstantOutcomes, finding: Finding) -> tu
     source = join_names(details.sources)
     if details.models:
         return (
-            f"{source}: all outcomes of {join_names(details.models)} are equal, so the standard error is not credible.",
-            "Do not rely on the intervals of these models; collect more rows for them.",
+            f"{source}: all outcomes of {join_names(details.models)} are equal: how much they vary is not known.",
+            "Their intervals rest on how much other models vary and on the outcome's range. More rows narrow them.",
         )
     if details.in_experiment:
         return f"All outcomes in {source} are equal, so the models cannot be compared.", CHECK_OUTCOME

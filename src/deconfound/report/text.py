@@ -209,11 +209,18 @@ def _routing_lines(result: Result) -> list[str]:
     else:
         contexts = (
             f"For a single context the data do not show at {level} confidence which model is best (0 of {total:,} "
-            f"replayed contexts). Most likely best: {models}."
+            f"replayed contexts). {_most_likely(by_model, models)}"
             f"{' On average, routing pays nevertheless.' * in_answer}"
             f"{ONE_DRAW * _has_one_draw(result)}"
         )
     return [*routing, contexts]
+
+
+def _most_likely(by_model: Sequence[tuple[str, int]], models: str) -> str:
+    """One model for all contexts is named without their number, which would look like a count of clear ones."""
+    if len(by_model) == 1:
+        return f"Most likely best on every one of them: {escape_name(by_model[0][0])}."
+    return f"Most likely best: {models}."
 
 
 def _all_recommended(contexts: Mapping[str, int]) -> str:
