@@ -146,6 +146,7 @@ def test_the_order_of_rows_does_not_matter(demo, result, seed):
     assert [row.model for row in again.recommendations] == [row.model for row in result.recommendations]
 
 
+@pytest.mark.slow
 @FEW_EXAMPLES
 @given(order=st.permutations(range(6)))
 def test_renaming_the_models_renames_the_values(demo, result, order):

@@ -65,6 +65,7 @@ def test_statistics_of_a_dask_cluster_are_the_same_to_the_last_bit(study):
         assert statistics(study, EngineOptions("dask", address)) == statistics(study, HERE)
 
 
+@pytest.mark.slow
 def test_values_are_the_same_on_processes(study):
     features = FeatureSpec(buckets=128)
     here, there = (
@@ -75,6 +76,7 @@ def test_values_are_the_same_on_processes(study):
     np.testing.assert_array_equal(there.values.covariance, here.values.covariance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_a_worker_killed_in_mid_run_changes_no_bit(study, moment, monkeypatch):
     """Some seconds after it was started, whatever it does then."""

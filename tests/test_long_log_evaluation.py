@@ -98,6 +98,7 @@ def test_fits_without_held_out_contexts_differ():
     assert np.abs(fitted.q - fitted.q_unseen).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_a_family_that_needs_rows_takes_the_sample():
     family = GroundedAnchor()
     rows, sums = both_ways("text")

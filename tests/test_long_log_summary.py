@@ -41,7 +41,7 @@ def read_in_batches(monkeypatch) -> None:
     monkeypatch.setitem(load.__kwdefaults__, "long_log", in_batches(50, head_rows=60))
 
 
-LONG = pytest.mark.parametrize("make_long", [few_rows_in_memory, read_in_batches])
+LONG = pytest.mark.parametrize("make_long", [pytest.param(few_rows_in_memory, marks=pytest.mark.slow), read_in_batches])
 
 
 @LONG
@@ -67,6 +67,7 @@ def test_the_default_summary_says_how_the_log_was_used(make_long, study_folder, 
     assert "was not needed" not in printed.err
 
 
+@pytest.mark.slow
 def test_every_family_says_so():
     prepared = dc.prepare(streamed(demo_study("text")), options=OPTIONS)
     for family in (Auto(SOME_VARIANCES), *(family() for family in FAMILIES)):

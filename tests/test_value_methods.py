@@ -142,6 +142,7 @@ def test_without_shared_outputs_the_answer_is_doubly_robust_to_the_last_bit():
     same_answer(demo, demo_result())
 
 
+@pytest.mark.slow
 def test_propensities_that_vary_and_are_not_all_known_give_doubly_robust_values():
     tables = answer_tables(1, propensity=VARYING)
     unknown = with_propensities(tables, VARYING, of_all=False)
@@ -191,6 +192,7 @@ def test_some_models_can_be_left_out():
     assert result.efficient.used
 
 
+@pytest.mark.slow
 def test_other_populations_are_those_of_doubly_robust_values():
     """Efficient values average over the same contexts as doubly robust ones, with the same weights."""
     tables = answer_tables()

@@ -100,6 +100,7 @@ def test_a_table_of_the_user_stays_if_the_run_does_not_write_it(tmp_path, capsys
     assert "Removed" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_killed_run_never_leaves_tables_of_two_runs(tmp_path):
     """The process ends at each step of the write in turn, as if it were killed there."""

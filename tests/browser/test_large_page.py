@@ -33,10 +33,12 @@ def page(contexts: int, tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_page_is_small(page):
     assert 1_000_000 < page.stat().st_size < MAX_BYTES
 
 
+@pytest.mark.slow
 def test_the_page_scrolls_searches_and_sorts(browser, page, contexts):
     with open_page(browser, page) as opened:
         opened.page.evaluate(f"document.getElementById('rows').scrollTop = {30 * contexts}")

@@ -127,6 +127,7 @@ def test_contexts_can_be_chosen_by_segment(browser, long_names):
         assert page.inner_text("#status") == f"{len(languages)} of {len(languages)} contexts"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [(PHONE, "dark"), pytest.param(DESKTOP, "light", marks=pytest.mark.slow)])
 def test_an_automated_check_finds_no_barrier_on_a_page_with_everything(browser, tmp_path, size, scheme):
     """Segments, a failed check, a plan and ratios beyond the axis."""

@@ -78,6 +78,7 @@ def test_errors_in_the_command_line_end_with_code_2_and_one_message(arguments, c
     assert "--help" in err
 
 
+@pytest.mark.slow
 def test_a_reader_that_closes_the_pipe_is_no_error(study_folder):
     """As with `| head -1`: the pipe closes while the command still writes."""
     command = [sys.executable, "-m", "deconfound", *evaluate_command(study_folder, "--json")]

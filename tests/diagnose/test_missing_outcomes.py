@@ -88,6 +88,7 @@ def test_outcomes_missing_by_output_are_found_with_the_statistic_and_its_directi
     assert (finding.details.statistic, finding.details.higher) == ("feature_output", True)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rare_where_models_and_outputs_do_not_matter():
     """At most 5 % of studies may warn; of 60, more than 9 do with a probability below 0.001 (binomial)."""
     warned = 0

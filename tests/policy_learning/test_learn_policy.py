@@ -89,6 +89,7 @@ def test_a_router_learns_the_words_by_which_models_differ(learned, tmp_path):
     assert "Routing by the prompt pays. On contexts that it has not seen, a router gains +0." in learned.summary()
 
 
+@pytest.mark.slow
 def test_scores_of_a_fold_do_not_depend_on_its_outcomes_or_prompts(study):
     """The strongest test of a leak: other outcomes in a fold leave the scores of its rows as they are, bit for bit.
 

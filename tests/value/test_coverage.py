@@ -285,6 +285,7 @@ def test_the_best_set_contains_the_best_of_tied_models() -> None:
     assert result.set_size > 7
 
 
+@pytest.mark.slow
 def test_extra_contexts_narrow_the_interval_without_loss_of_coverage() -> None:
     without = coverage.Cell(20, "good", yes_no=False, uneven=False, users=False)
     extra = coverage.Cell(20, "good", yes_no=False, uneven=False, users=False, extra_contexts=2_000)

@@ -236,6 +236,7 @@ def test_unknown_propensities_of_other_models_are_refused() -> None:
         efficient(data, shared(data))
 
 
+@pytest.mark.slow
 def test_the_exclusion_test_has_its_size_if_users_keep_a_model_and_contexts_recur() -> None:
     """60 users assigned to one model each, 40 contexts: at most 12 of 100 rejections at 5 %, exceeded with p = 0.0015.
 

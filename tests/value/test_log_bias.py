@@ -128,7 +128,7 @@ def simulated(seed: int, bias: FloatArray) -> LogBias:
     return estimate_log_bias(log, experiment_only(MODELS, model, outcome))
 
 
-@pytest.mark.parametrize("bias", [np.zeros(4), np.array([-0.3, 0.0, 0.1, 0.4])])
+@pytest.mark.parametrize("bias", [pytest.param(np.zeros(4), marks=pytest.mark.slow), np.array([-0.3, 0.0, 0.1, 0.4])])
 def test_the_intervals_of_all_biases_cover_simultaneously(bias):
     """With exact 95 % coverage, fewer than 276 hits in 300 have probability 0.01. Without bias, a wrong verdict is a
     miss of the intervals or of the best set."""
@@ -139,7 +139,10 @@ def test_the_intervals_of_all_biases_cover_simultaneously(bias):
         assert sum(r.verdict == "no bias shown" for r in results) >= 276 - 15
 
 
-@pytest.mark.parametrize(("rows", "chance"), [((2000, 2000, 5), 0.9), ((2000, 2000, 20), 0.95), ((5, 5, 5), 0.9)])
+@pytest.mark.parametrize(
+    ("rows", "chance"),
+    [((2000, 2000, 5), 0.9), pytest.param((2000, 2000, 20), 0.95, marks=pytest.mark.slow), ((5, 5, 5), 0.9)],
+)
 def test_a_model_with_few_rows_in_the_log_is_not_called_biased(rows, chance):
     """No bias in 200 studies: at most 5 % of them may show one, and 10 % or more with probability 0.002.
 

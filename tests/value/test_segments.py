@@ -91,6 +91,7 @@ def test_planted_differences_are_claimed_where_they_are(planted):
     assert found.p_value < 1e-6
 
 
+@pytest.mark.slow
 def test_statements_hold_together_when_segments_do_not_differ():
     """Intervals of all segments, and claims that a segment has another best model, though all models are equal.
 

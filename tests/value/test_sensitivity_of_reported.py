@@ -107,6 +107,7 @@ def test_a_reward_without_weight_still_moves_the_first_model():
     assert alone.tipping_shift == np.inf
 
 
+@pytest.mark.slow
 def test_evaluating_another_replay_agrees_with_the_tipping_shift():
     """With all estimates computed anew, the weight of the reward may change, too, which the tipping shift leaves out.
 
@@ -128,6 +129,7 @@ def _first_with_replay(data: ScoredExperiment, shift: FloatArray) -> str:
     return shrink_toward(tuned_doubly_robust(moved), moved.q.mean(axis=0)).ranking()[0]
 
 
+@pytest.mark.slow
 def test_if_all_models_are_off_less_can_be_enough_but_not_half():
     """The tipping shift is about two models. Every other combination of -s, 0 and s is tried, too."""
     corners = [np.array(each) for each in itertools.product((-1.0, 0.0, 1.0), repeat=len(MODELS))]

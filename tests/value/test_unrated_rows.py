@@ -85,6 +85,7 @@ def test_too_few_missing_outcomes_have_no_weights():
     assert rating_weights(both, 0) is None
 
 
+@pytest.mark.slow
 def test_bounds_hold_and_rated_rows_alone_do_not_where_successes_are_lost():
     """60 studies: bounds cover each model in 95 %, so fewer than 52 have a probability below 0.01 (binomial).
 
