@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("kills", [15, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [6, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("what", ["pool", "sweep"])
 def test_the_next_run_continues_and_leaves_nothing_behind(tmp_path, what, kills):
     command = [sys.executable, "-m", "laboratory.tests.support.kill_sweeps", what, str(tmp_path / what), str(kills)]
