@@ -37,7 +37,7 @@ def test_the_answer_is_visible_without_scrolling(browser, report, size, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]  # nothing to scroll sideways
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")])  # of a fuller page: the others
+@pytest.mark.parametrize(("size", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")])
 def test_an_automated_check_finds_no_barrier(browser, report, size, scheme):
     from axe_playwright_python.sync_playwright import Axe
 

@@ -8,6 +8,8 @@ import pytest
 from benchmarks import plan as benchmark_plan
 from deconfound.errors import EvidenceError, UsageError
 from deconfound.planning import AssumedInputs, plan
+from deconfound.planning.experiment_plan import PlanRow
+from deconfound.planning.forecast import Projection
 from deconfound.threads import one_blas_thread
 from tests.support.plan_inputs import plan_inputs
 
@@ -87,3 +89,9 @@ def test_planned_widths_are_realized(monkeypatch, rows, models, reward, yes_no, 
 def test_planned_widths_are_realized_in_every_cell():
     """The whole grid; the benchmark's exit code is its verdict."""
     assert benchmark_plan.main(["--studies", "100"]) == 0
+
+
+def test_the_range_of_a_width_contains_the_expected_one():
+    """Medians of widths near one need not increase with the variance."""
+    low, expected, high = (Projection(np.ones(2), np.full(2, width), 0.5, 0.1) for width in (0.954, 0.952, 0.957))
+    assert PlanRow(expected, low, high).width_limits == pytest.approx((0.952, 0.957))

@@ -11,7 +11,7 @@ import pytest
 from deconfound.design import FloatArray
 from deconfound.value import ScoredExperiment, Values, shrink_toward, tuned_doubly_robust
 from deconfound.value.efficient import efficient
-from deconfound.value.sensitivity import Sensitivity, estimate_sensitivity
+from deconfound.value.sensitivity import Sensitivity, _Effect, _Reported, _tipping_shifts, estimate_sensitivity
 from deconfound.value_methods import paper_values
 
 MODELS = ("ant", "bee", "cat", "dog")
@@ -156,3 +156,12 @@ def test_equal_values_need_no_violation_and_have_no_unit():
     for one in sensitivities(data, rounded, "doubly robust"):
         assert one.tipping_shift == one.best_set_shift == one.tipping_ratio == 0.0
         assert one.observed_difference == 0.0
+
+
+def test_a_model_far_behind_that_needs_slightly_less_is_found():
+    """The second model moves by a tenth of the shift, the third by all of it: 0.02 / 0.1 = 0.2 against 0.199."""
+    estimate = np.array([0.6, 0.58, 0.401])
+    values = Values(MODELS[:3], estimate, np.diag(np.full(3, 1e-4)), "paper")
+    effect = _Effect(np.array([0.0, 0.1, 1.0]), np.zeros(3))
+    shifts = _tipping_shifts(_Reported.from_values(values, estimate), [effect])
+    assert shifts == pytest.approx([np.inf, 0.2, 0.199])

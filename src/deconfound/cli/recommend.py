@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = recommendation_json(table) if arguments.json else recommendation_text(table, written=path is not None)
     write_result(text)
     if failed := failure_sentence(result.findings):
-        write_message(f"{failed} {NOT_RELIABLE}: see `deconfound report {arguments.result}`.\n")
+        write_message(f"{failed} {NOT_RELIABLE}; `deconfound report {arguments.result} -o report.html` shows why.\n")
     if path is not None:
         report_written(path)
     if (arguments.json or path is not None) and not (table.scale.is_unit or arguments.quiet):

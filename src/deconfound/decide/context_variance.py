@@ -18,7 +18,7 @@ their share is 0.04; decision 0010 has that of real data, which is larger.
 """
 
 RECURRING_PRIOR_SHARE = 0.15
-"""The same where contexts recur, as a share of the outcome variance within models; measured, see decision 0013."""
+"""The same where contexts recur, as a share of the outcome variance within models; measured, see decision 0010."""
 
 MAX_ROWS = 1_000  # of the experiment; the number of pairs grows with the square
 SAMPLE_SEED = 7  # of the rows taken from a longer experiment
