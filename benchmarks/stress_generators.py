@@ -12,6 +12,9 @@ p never leaves [0, 1] (``Mechanism`` refuses numbers for which it could), so no 
 In the log the expected outcome is p + log_bias_a: what remains of people's choice of model after averaging over them.
 The log's own mean of model a is therefore value_a + log_bias_a. Its slopes interaction_a may be another multiple of
 these, which changes no mean.
+
+Outcomes near 0 and 1 leave no room for effects of users. There ``user_agreement`` makes rows of one user alike: two of
+them use the same random number with probability ``user_agreement`` squared, which changes no expected outcome.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ class Mechanism:
     hidden_context: float = 0.0  # scale of a context's effect on all models
     hidden_by_model: tuple[float, ...] = ()  # (k,) scale of a context's effect on one model
     user: float = 0.0  # scale of a user's effect
+    user_agreement: float = 0.0  # share of rows in which a user's own random number decides, the same in all of them
     output_effect: float = 0.03  # of feature_output, which varies by 1 to either side of the model's mean
     revealed: float = 0.5  # share of the differences in value that the mean outputs explain
     yes_no: bool = False
@@ -236,6 +240,9 @@ def rated(
     if user is not None:
         expected = expected + mechanism.user * truncated_normal(rng, users.count)[user]
     uniform = rng.random(len(model))
+    if user is not None and mechanism.user_agreement:
+        is_own = rng.random(len(model)) < mechanism.user_agreement
+        uniform = np.where(is_own, rng.random(users.count)[user], uniform)
     noise = (2 * uniform - 1) * mechanism.noise * np.minimum(expected, 1 - expected)
     outcome = (uniform < expected).astype(np.float64) if mechanism.yes_no else expected + noise
     table = shared_columns(models, contexts, model, mechanism.output_means[model] + deviation)

@@ -37,9 +37,9 @@ class Scenario:
 
     @property
     def is_near_an_edge(self) -> bool:
-        """Whether outcomes are yes and no, and nearly always the same."""
+        """Whether outcomes of independent rows are yes and no, and nearly always the same."""
         value = self.mechanism.value
-        return self.mechanism.yes_no and (max(value) <= EDGE or min(value) >= 1 - EDGE)
+        return self.mechanism.yes_no and not self.design.users and (max(value) <= EDGE or min(value) >= 1 - EDGE)
 
     def study(self, seed: int, number: int) -> SimulatedStudy:
         """Study ``number``; every scenario has its own stream of random numbers."""
@@ -74,6 +74,15 @@ def near_an_edge(value: tuple[float, ...], rows: int, common_bias: float) -> Sce
     mechanism = Mechanism(value, slope=0.002, output_effect=0.002, yes_no=True, log_bias=bias)
     question = f"six models with chances of {min(value):g} to {max(value):g}, {rows} rows each"
     return Scenario(f"bounded_{side}_{rows}", question, mechanism, Design(6 * rows))
+
+
+def bounded_users(users: int, rows: int, agreement: float) -> Scenario:
+    """Users who rate every model and are nearly always satisfied, or nearly never."""
+    value = (0.98, 0.97, 0.96, 0.95)
+    bias = (-0.01,) * len(value)
+    mechanism = Mechanism(value, slope=0.002, output_effect=0.002, yes_no=True, user_agreement=agreement, log_bias=bias)
+    question = f"four models with chances of 0.95 to 0.98, {users} users with {rows // users} similar answers each"
+    return Scenario(f"bounded_users_{users}", question, mechanism, Design(rows, users=users))
 
 
 def two_way(contexts: int, users: int, rows: int) -> Scenario:
@@ -200,6 +209,8 @@ def all_scenarios() -> dict[str, Scenario]:
         *plain(),
         *(near_an_edge(high, rows, -0.02) for rows in (20, 50, 100)),
         *(near_an_edge(low, rows, 0.02) for rows in (20, 50, 100)),
+        bounded_users(40, 800, 0.7),
+        bounded_users(200, 800, 0.4),
         *structured(),
         *(few_rows(models[count], rows, log_rows, "helpful") for count, rows, log_rows in sizes),
         *(few_rows(models[count], rows, log_rows, "inverting") for count, rows, log_rows in sizes),

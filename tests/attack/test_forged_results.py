@@ -98,7 +98,7 @@ def put(document: dict[str, Any], place: str, value: object) -> None:
         ("values.df.0", 1e308),
         ("values.covariance.0.0", 1e308),
         ("counts.log.rows", 10**19),
-        ("values.max_difference_df", HUGE),
+        ("values.difference_df_limit", HUGE),
         ("counts.log.rows", -4),
         ("counts.log.rows", HUGE),
         ("counts.log.rows", "4"),

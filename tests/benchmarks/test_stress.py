@@ -41,7 +41,16 @@ def small(scenario: Scenario) -> Scenario:
     return replace(scenario, design=design)
 
 
-FAST = ("baseline", "tiny", "bounded_high_20", "two_way_30", "extra_contexts", "interaction", "few_2x20_inverting")
+FAST = (
+    "baseline",
+    "tiny",
+    "bounded_high_20",
+    "bounded_users_40",
+    "two_way_30",
+    "extra_contexts",
+    "interaction",
+    "few_2x20_inverting",
+)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +92,20 @@ def test_log_and_experiment_have_their_own_slopes(name, factor):
         for code, slope in zip(study.models, mechanism.interactions, strict=True):
             fitted = linregress(length[model == code], outcome[model == code])
             assert abs(fitted.slope - multiple * slope) < 4 * fitted.stderr
+
+
+def test_users_who_agree_with_themselves_change_no_mean():
+    """Two rows of a user use the same random number in 49 % of the pairs, and are as correlated."""
+    mechanism = replace(SCENARIOS["bounded_users_40"].mechanism, value=(0.95, 0.95), log_bias=())
+    design = Design(LARGE, log_rows=10, users=LARGE // 2, fresh_contexts=1)
+    table = simulate(mechanism, design, np.random.default_rng(4)).experiment
+    outcome, user = table["outcome"].to_numpy(), np.array(table["cluster"].to_pylist())
+    _, code, count = np.unique(user, return_inverse=True, return_counts=True)
+    total = np.bincount(code, outcome - 0.95)
+    assert abs(total.sum()) < 4 * np.sqrt((total**2).sum())
+    products = total**2 - np.bincount(code, (outcome - 0.95) ** 2)  # of all ordered pairs of rows of one user
+    correlation = products.sum() / (count * (count - 1)).sum() / (0.95 * 0.05)
+    assert abs(correlation - 0.49) < 4 * np.sqrt((products**2).sum()) / (count * (count - 1)).sum() / (0.95 * 0.05)
 
 
 @pytest.mark.parametrize("name", ["two_way_30", "users_uneven"])

@@ -11,7 +11,8 @@ from deconfound.errors import EvidenceError
 from deconfound.planning import inputs_from_pilot, plan
 from deconfound.planning.forecast import interval_widths, root_mean_square, tuning_inflation
 from deconfound.value import ScoredExperiment, tuned_doubly_robust
-from deconfound.value.mean_weights import ModelWeights
+from deconfound.value.control_variate import InfluenceTerms
+from deconfound.value.mean_weights import ModelWeights, sum_squared_weight
 from deconfound.value.small_sample import moderated
 from tests.support.plan_inputs import simulate_pilot, simulate_user_pilot
 
@@ -59,9 +60,9 @@ def test_a_small_pilot_pays_for_estimating_the_reward_weight():
     weights = ModelWeights.from_rows(pilot.model, 3, np.ones(45), None)
     residual = weights.influence(pilot.outcome) - weights.influence(pilot.prediction).scaled(weight)
     own = residual.variance()
-    moderation = moderated(weights, residual, weights.mean(pilot.outcome))
+    moderation = moderated(weights, residual, InfluenceTerms.from_experiment(pilot, pilot.q[:0]).outcomes)
     added = moderation.added_variance(weights, own, tuned_doubly_robust(pilot).estimate)
-    uninflated = (own + added) / weights.sum_squared_weight
+    uninflated = (own + added) / sum_squared_weight(weights)
     inflation = tuning_inflation(weights.df)
     assert inputs_from_pilot(pilot).residual_variance == pytest.approx(uninflated * inflation)
     assert (inflation > 1.01).all()

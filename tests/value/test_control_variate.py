@@ -11,6 +11,7 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, Values, direct, experiment_only, tuned_doubly_robust
 from deconfound.value.control_variate import MAX_REWARD_WEIGHT, POOLING_DF, InfluenceTerms, optimal_reward_weight
+from deconfound.value.mean_weights import ModelWeights
 from deconfound.value.small_sample import PRIOR_DF, PRIOR_DF_CREDIT, PSEUDO_ROWS
 from tests.support.experiments import MODELS, with_simple_design
 from tests.support.experiments import predicted_experiment as experiment
@@ -47,14 +48,82 @@ def sums_by_cluster(
     return np.array([sum(each) for each in by_cluster]), np.array([sum(w**2 for w in each) for each in by_cluster])
 
 
+def naive_agreement(mean: float, squares: float, row_squares: float) -> float:
+    """Weight of the dispersion between rows."""
+    n = 1 / squares
+    chance = (mean * n + PSEUDO_ROWS / 2) / (n + PSEUDO_ROWS)
+    return PRIOR_DF * (chance**n + (1 - chance) ** n) * (1 - row_squares / squares)
+
+
+def naive_row_dispersion(t: ScoredExperiment, df: FloatArray) -> float:
+    """Variance of all models' means over the largest possible, each as if rows were independent."""
+    variance, possible = 0.0, 0.0
+    for a in range(3):
+        mine = t.model == a
+        w = t.weight[mine] / t.propensity[mine]
+        w /= w.sum()
+        mean = float(w @ t.outcome[mine])
+        squares = float((w**2).sum())
+        variance += df[a] * float((w**2 * (t.outcome[mine] - mean) ** 2 / (1 - w)).sum()) / squares
+        possible += df[a] * mean * (1 - mean) / (1 - squares)
+    return variance / possible
+
+
+def naive_correlation(own: FloatArray, informative_df: FloatArray) -> FloatArray:
+    """Of influence values (clusters, 3), less where few clusters show it."""
+    correlation = np.eye(3)
+    for a in range(3):
+        for b in set(range(3)) - {a}:
+            sizes = (own[:, a] ** 2).sum() * (own[:, b] ** 2).sum()
+            shown = np.prod([informative_df[one] / 2 / (informative_df[one] / 2 + 1) for one in (a, b)])
+            correlation[a, b] = np.sqrt(shown) * own[:, a] @ own[:, b] / np.sqrt(sizes) if sizes > 1e-40 else 0.0
+    return correlation
+
+
+def naive_information(own: FloatArray, leverage: FloatArray) -> float:
+    """2 / (kurtosis - 1) of influence values (clusters, 3), each over the square root of its weight."""
+    squares = (leverage**2).sum(axis=0)
+    scaled = [own[g, a] ** 2 / leverage[g, a] / squares[a] for g, a in zip(*np.nonzero(leverage), strict=True)]
+    return float(min(1.0, 2 / (np.mean(np.square(scaled)) / np.mean(scaled) ** 2 - 1)))
+
+
+def naive_dispersions(
+    t: ScoredExperiment, own: FloatArray, df: FloatArray, prior: FloatArray, squares: FloatArray
+) -> tuple[FloatArray, float]:
+    """Dispersion of each model after moderation, and the information about them."""
+    raised, means, row_squares = np.zeros(3), np.zeros(3), np.zeros(3)
+    for a in range(3):
+        mine = t.model == a
+        w = t.weight[mine] / t.propensity[mine]
+        means[a], row_squares[a] = np.average(t.outcome[mine], weights=w), (w**2).sum() / w.sum() ** 2
+    leverage = np.zeros_like(own)
+    for j, name in enumerate(t.cluster.tolist()):
+        mine = t.model == t.model[j]
+        total = (t.weight[mine] / t.propensity[mine]).sum()
+        leverage[sorted(set(t.cluster.tolist())).index(name), t.model[j]] += t.weight[j] / t.propensity[j] / total
+    variance, possible = (own**2).sum(axis=0) / squares, means * (1 - means) / (1 - squares)
+    shared, of_rows = (df * variance).sum() / (df * possible).sum(), naive_row_dispersion(t, df)
+    information = naive_information(own, leverage)
+    for a in range(3):
+        informative = information * df[a]
+        agreement = naive_agreement(means[a], squares[a], row_squares[a])
+        source = prior[a] * shared + agreement * of_rows
+        if variance[a] < 1e-20:
+            raised[a] = source / (prior[a] + agreement)
+        else:
+            toward = (source + informative * variance[a] / possible[a]) / (prior[a] + agreement + informative)
+            raised[a] = max(variance[a] / possible[a], toward)
+    return raised, information
+
+
 def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Naive:
     rows, names = len(t.model), sorted(set(t.cluster.tolist()))
     effective = t.weight.sum() ** 2 / (t.weight**2).sum()
     contexts = effective + len(extra_q)
     mean_q, estimate = np.zeros(3), np.zeros(3)
     own, context = np.zeros((len(names), 3)), np.zeros((len(names), 3))
-    squares, df, variance, possible = (np.zeros(3) for _ in range(4))
-    groups, standardized = len(names) + len(extra_q), []
+    squares, df, variance, binomial, added, prior = (np.zeros(3) for _ in range(6))
+    groups = len(names) + len(extra_q)
     share = {j: t.weight[j] / t.weight.sum() * effective / contexts for j in range(rows)}
     q_df = naive_df(*sums_by_cluster(share, t.cluster, len(extra_q), 1 / contexts))
     for a in range(3):
@@ -65,7 +134,6 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
         w = {j: t.weight[j] / t.propensity[j] / total for j in mine}
         residual = {j: t.outcome[j] - reward_weight * t.prediction[j] for j in mine}
         mean = sum(w[j] * residual[j] for j in mine)
-        mean_outcome = sum(w[j] * t.outcome[j] for j in mine)
         estimate[a] = reward_weight * mean_q[a] + mean
         for g, name in enumerate(names):
             leverage = sum(w[j] for j in mine if t.cluster[j] == name)
@@ -75,33 +143,25 @@ def naive(t: ScoredExperiment, reward_weight: float, extra_q: FloatArray) -> Nai
             q_sum = sum(t.weight[j] / t.weight.sum() * effective / contexts * (t.q[j, a] - mean_q[a]) for j in at)
             context[g, a] = q_sum * np.sqrt(groups / (groups - 1))
             squares[a] += leverage**2
-            if leverage:
-                standardized.append((a, own[g, a] ** 2 / leverage))
-        variance[a] = (own[:, a] ** 2).sum() / squares[a]
-        possible[a] = mean_outcome * (1 - mean_outcome) / (1 - squares[a])
+        variance[a] = (own[:, a] ** 2).sum()
         df[a] = naive_df(*sums_by_cluster(w, t.cluster))
-    shared = (df * variance).sum() / (df * possible).sum()
-    scaled = np.array([square / squares[a] for a, square in standardized])
-    information = min(1.0, 2 / ((scaled**2).mean() / scaled.mean() ** 2 - 1))
-    binomial, added, prior = np.zeros(3), np.zeros(3), np.zeros(3)
     for a in range(3):
         prior[a] = max(min(PRIOR_DF, min(df.sum(), len(names) - 1) - df[a]), 0.0)
-        dispersion = variance[a] / possible[a]
-        informative = information * df[a]
-        dispersion = max(dispersion, (prior[a] * shared + informative * dispersion) / (prior[a] + informative))
-        if variance[a] < 1e-20:
-            dispersion = shared
-        effective_rows = 1 / (dispersion * squares[a])
+    dispersion, information = naive_dispersions(t, own, df, prior, squares)
+    for a in range(3):
+        effective_rows = 1 / (dispersion[a] * squares[a])
         mean = min(max(estimate[a], 0.0), 1.0)
         binomial[a] = smoothed_variance(mean, effective_rows)
-        added[a] = max(binomial[a], mean * (1 - mean) / (1 - squares[a])) / effective_rows - variance[a] * squares[a]
+        added[a] = max(binomial[a], mean * (1 - mean) / (1 - squares[a])) / effective_rows - variance[a]
     influence = own + reward_weight * context
     extra = np.zeros((3, 3))
     for row in extra_q:
         extra += np.outer(row - mean_q, row - mean_q) / contexts**2 * groups / (groups - 1)
-    covariance = influence.T @ influence + np.diag(np.maximum(added, 0.0)) + reward_weight**2 * extra
+    added_sd = np.sqrt(np.maximum(added, 0.0))
+    together = naive_correlation(own, information * df) * np.outer(added_sd, added_sd)
+    covariance = influence.T @ influence + together + reward_weight**2 * extra
     one, other = (
-        variance * squares + np.maximum(added, 0.0),
+        variance + np.maximum(added, 0.0),
         reward_weight**2 * ((context**2).sum(axis=0) + np.diag(extra)),
     )
     welch = (one + other) ** 2 / (one**2 / (df + PRIOR_DF_CREDIT * prior) + other**2 / q_df)
@@ -158,7 +218,7 @@ def test_crossed_clusters_add_the_noise_of_both() -> None:
     outcome = 0.5 + rng.uniform(-0.2, 0.2, 10)[user] + rng.uniform(-0.2, 0.2, 6)[context]
     model = rng.integers(0, 2, 2000)
     of_user, of_context, of_pair, of_both = (
-        np.diag(experiment_only(MODELS[:2], model, outcome, cluster=cluster).covariance)
+        ModelWeights.from_rows(model, 2, np.ones(2000), cluster).influence(outcome).variance()
         for cluster in (user, context, 6 * user + context, np.column_stack([user, context]))
     )
     assert (of_both > of_user).all()

@@ -195,6 +195,9 @@ def test_equal_inputs_give_equal_intervals() -> None:
 def test_two_models_on_the_same_contexts_do_not_have_the_sum_of_their_degrees_of_freedom() -> None:
     """Ten contexts, both models on each: the mean difference has nine degrees of freedom, not up to eighteen."""
     values = independent([0.5, 0.6], ERROR, df=9.0)
-    summed, limited = values.contrast("a", "b"), replace(values, max_difference_df=9.0).contrast("a", "b")
+    summed, limited = (
+        values.contrast("a", "b"),
+        replace(values, difference_df_limit=np.full((2, 2), 9.0)).contrast("a", "b"),
+    )
     ratio = (limited.high - limited.low) / (summed.high - summed.low)
     assert ratio == pytest.approx(t.ppf(0.975, 9) / t.ppf(0.975, 18))

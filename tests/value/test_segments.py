@@ -177,7 +177,7 @@ def test_the_p_value_is_that_of_welch_tests_and_bonferroni(planted):
                 df = apart.sum() ** 2 / (apart**2 / one.df[[model, best]]).sum()
                 change += sign * (one.estimate[model] - one.estimate[best])
                 variance += own
-                spent += own**2 / min(df, one.max_difference_df)
+                spent += own**2 / min(df, one.difference_df_limit[model, best])
             p_values.append(2 * stats.t.sf(abs(change) / np.sqrt(variance), variance**2 / spent))
     assert found.p_value == pytest.approx(6 * min(p_values), rel=1e-6)
 

@@ -11,7 +11,8 @@ from deconfound.design import FloatArray, IntArray
 from deconfound.errors import UsageError
 from deconfound.value import ScoredExperiment, experiment_only, tuned_doubly_robust
 from deconfound.value.cluster_df import MIN_DF
-from deconfound.value.mean_weights import ModelWeights
+from deconfound.value.control_variate import outcome_means
+from deconfound.value.mean_weights import ModelWeights, sum_squared_weight
 from deconfound.value.small_sample import (
     MAX_DISPERSION,
     PRIOR_DF,
@@ -32,7 +33,8 @@ def equal_weights(model: IntArray, cluster: IntArray | None = None, n_models: in
 
 def moderated_outcomes(model: IntArray, outcome: FloatArray, cluster: IntArray | None = None) -> Moderated:
     weights = equal_weights(model, cluster)
-    return moderated(weights, weights.influence(outcome), weights.mean(outcome))
+    influence = weights.influence(outcome)
+    return moderated(weights, influence, outcome_means(weights, outcome, influence))
 
 
 def naive_dispersion(model: IntArray, outcome: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -90,9 +92,7 @@ def test_outcomes_that_never_vary_have_the_dispersion_of_yes_no_outcomes(constan
     """Five equal outcomes per model, also away from 0 and 1: as wide as if they had been yes and no."""
     model = np.repeat(np.arange(3), 5)
     outcome = np.array(constants)[model]
-    weights = equal_weights(model)
-    result = moderated(weights, weights.influence(outcome), weights.mean(outcome), all_constant=True)
-    np.testing.assert_allclose(result.dispersion, MAX_DISPERSION)
+    np.testing.assert_allclose(moderated_outcomes(model, outcome).dispersion, MAX_DISPERSION)
     values = experiment_only(MODELS, model, outcome)
     mean = np.array(constants)
     largest = np.maximum(mean * (1 - mean) * 5 / 4, binomial_variance(mean, np.full(3, 0.2)))
@@ -128,7 +128,7 @@ def test_the_added_variance_fills_up_to_the_dispersion_at_the_estimate() -> None
     model = np.repeat(np.arange(3), [5, 10, 20])
     weights, dispersion = equal_weights(model), np.array([0.5, 1.0, 0.1])
     own, mean = np.array([0.0, 0.5, 0.0]), np.array([1.0, 0.5, 0.4])
-    added = Moderated(dispersion, np.ones(3)).added_variance(weights, own, mean)
+    added = Moderated(dispersion, np.ones(3), np.eye(3)).added_variance(weights, own, mean)
     smoothed = (10 + PSEUDO_ROWS / 2) / (10 + PSEUDO_ROWS)  # a mean of one in ten effective rows
     assert added[0] == pytest.approx(smoothed * (1 - smoothed) / 10)
     assert added[1] == 0.0
@@ -186,7 +186,7 @@ def test_with_two_ways_the_coarser_one_sets_effective_clusters_and_df() -> None:
     """Twelve rows in a grid of four users and three contexts: effective numbers 4 and 3, so df 2."""
     grid = np.array([[i, j] for i in range(4) for j in range(3)])
     weights = equal_weights(np.zeros(12, dtype=np.int64), grid, 1)
-    assert weights.sum_squared_weight[0] == pytest.approx(1 / 3)
+    assert sum_squared_weight(weights)[0] == pytest.approx(1 / 3)
     assert weights.df[0] == pytest.approx(2)
     assert not weights.inestimable[0]
     one_context = np.where([[False, True]] * 12, np.arange(12)[:, None] // 6, grid)

@@ -101,17 +101,18 @@ class OutcomeSums:
     """Outcomes by model and by each way of clustering: users, contexts and both together.
 
     Without users there is one way, contexts. ``lowest`` are the smallest hashes of contexts, at most ``MAX_CLUSTERS``:
-    their density says how many contexts there are.
+    their density says how many contexts there are. ``squares`` are sums of squared outcomes over all rows.
     """
 
     ways: tuple[ClusterSums, ...]  # contexts; or users, contexts and their intersections
     lowest: Hashes
+    squares: FloatArray  # (k,)
 
     @classmethod
     def zero(cls, n_models: int, *, has_clusters: bool) -> Self:
         """No rows."""
         ways = tuple(ClusterSums.zero(n_models) for _ in range(3 if has_clusters else 1))
-        return cls(ways, np.zeros(0, dtype=np.uint64))
+        return cls(ways, np.zeros(0, dtype=np.uint64), np.zeros(n_models))
 
     @classmethod
     def from_rows(
@@ -120,7 +121,9 @@ class OutcomeSums:
         """Sum rows, whose clusters and contexts are hashes; ``model`` counts into the models and may be beyond."""
         keys = (context,) if cluster is None else (cluster, context, combine_hashes(cluster, context))
         ways = tuple(ClusterSums.from_rows(key, model, outcome, n_models) for key in keys)
-        return cls(ways, np.unique(context)[:MAX_CLUSTERS])
+        known = np.flatnonzero((model >= 0) & (model < n_models))
+        squares = np.bincount(model[known], outcome[known] ** 2, n_models).astype(np.float64)
+        return cls(ways, np.unique(context)[:MAX_CLUSTERS], squares)
 
     @property
     def rows_per_model(self) -> IntArray:
@@ -139,6 +142,7 @@ class OutcomeSums:
         for mine, theirs in zip(self.ways, other.ways, strict=True):
             mine.add(theirs)
         self.lowest = np.union1d(self.lowest, other.lowest)[:MAX_CLUSTERS]
+        self.squares = self.squares + other.squares
 
 
 def max_clusters(n_models: int) -> int:

@@ -91,6 +91,7 @@ class LogStatistics:
             "layout": np.array([layout.text, layout.dense, layout.targets, layout.modifiers, len(self.folds)]),
             "ways": np.array(len(ways)),
             "lowest": self.outcomes.lowest,
+            "squares": self.outcomes.squares,
             "missing_labels": self.missing_labels,
             "fingerprint": np.array(f"{self.fingerprint:032x}"),
         }
@@ -112,7 +113,7 @@ class LogStatistics:
                 raise ValueError("it has another number of folds")
             sums = [_sums_from_arrays(layout, arrays, f"sums{number}_") for number in range(folds + 1)]
             ways = tuple(_way_from_arrays(arrays, f"way{number}_") for number in range(int(arrays["ways"])))
-            outcomes = OutcomeSums(ways, arrays["lowest"])
+            outcomes = OutcomeSums(ways, arrays["lowest"], arrays["squares"])
             fingerprint = int(str(arrays["fingerprint"]), 16)
         except (LookupError, TypeError) as error:
             raise ValueError(f"it is not the statistics of a log ({error})") from error
@@ -123,7 +124,7 @@ def _known_arrays(n_models: int, folds: int) -> list[str]:
     of_model = [f"model{number}_{name}" for number in range(n_models) for name in MODEL_ARRAYS]
     of_sums = ["text", "text_by_shared", "shared", "models", *of_model]
     return [
-        *("layout", "ways", "lowest", "missing_labels", "fingerprint"),
+        *("layout", "ways", "lowest", "squares", "missing_labels", "fingerprint"),
         *(f"way{number}_{name}" for number in range(3) for name in WAY_ARRAYS),
         *(f"sums{number}_{name}" for number in range(folds + 1) for name in of_sums),
     ]

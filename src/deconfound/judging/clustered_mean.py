@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deconfound.design import FloatArray, IntArray
-from deconfound.value.mean_weights import ModelWeights
+from deconfound.value.mean_weights import ModelWeights, difference_df_limit
 from deconfound.value.multiple_comparisons import pairwise_differences, t_quantile_at_z, two_sided_z
 
 ROUNDING_ATOL = 1e-12
@@ -54,7 +54,8 @@ def difference_of_means(values: FloatArray, group: IntArray, context: IntArray, 
     if weights.inestimable.any():
         found, contexts = float(mean[1] - mean[0]), len(np.unique(context))
         return Interval(found, math.nan, math.nan, math.nan, len(values), contexts)
-    pairs = pairwise_differences(mean, weights.influence(values).covariance(), weights.df)
+    covariance = weights.influence(values).covariance()
+    pairs = pairwise_differences(mean, covariance, weights.df, difference_df_limit(weights))
     return _interval(float(mean[1] - mean[0]), float(pairs.standard_error[1, 0]), float(pairs.df[1, 0]), level, context)
 
 

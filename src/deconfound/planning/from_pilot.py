@@ -22,7 +22,7 @@ from deconfound.threads import one_blas_thread
 from deconfound.value import ScoredExperiment, tuned_doubly_robust
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms
-from deconfound.value.mean_weights import ROUNDING_ATOL, ModelWeights
+from deconfound.value.mean_weights import ROUNDING_ATOL, ModelWeights, independent_rows
 from deconfound.value.small_sample import moderated
 from deconfound.value_methods import score_experiment
 
@@ -60,7 +60,7 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
     within_model = _within_model_variance(pilot, values.estimate, rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         # Those of the planned experiment: the smaller one is, the closer they are to the effective number of rows.
-        df_per_row = np.where(weights.inestimable, 1.0, np.minimum((weights.independent_rows - 1) / (rows - 1), 1.0))
+        df_per_row = np.where(weights.inestimable, 1.0, np.minimum((independent_rows(weights) - 1) / (rows - 1), 1.0))
     q = terms.q_influence.scaled(reward_weight if reward_helps else 0.0)
     return PlanInputs(
         models=pilot.models,
@@ -80,7 +80,7 @@ def inputs_from_pilot(pilot: ScoredExperiment, source_name: str = "pilot") -> Pl
 
 def _too_little(source_name: str, rows: int, weights: ModelWeights, *, constant: bool) -> str:
     models, repeats = len(weights.df), weights.clusters.count < rows
-    independent = float(weights.independent_rows[~weights.inestimable].sum())
+    independent = float(independent_rows(weights)[~weights.inestimable].sum())
     count_as = f" count as {independent:.0f} independent rows, because users or contexts repeat. They"
     return (
         f"{source_name}: {pluralize(rows, 'row')} of {pluralize(models, 'model')}{count_as if repeats else ''} "
@@ -103,6 +103,6 @@ def _row_variance(terms: InfluenceTerms, influence: Influence, mean: FloatArray,
     It exceeds the variance of a single outcome by the design effect of repeated users and unequal weights.
     """
     weights, own_variance = terms.weights, influence.variance()
-    moderation = moderated(weights, influence, terms.mean_outcome)
+    moderation = moderated(weights, influence, terms.outcomes)
     variance = rows * (own_variance + moderation.added_variance(weights, own_variance, mean))
     return np.where(weights.inestimable, variance[~weights.inestimable].mean(), variance)

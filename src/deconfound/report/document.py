@@ -34,7 +34,7 @@ from deconfound.value.output_overlap import OutputOverlap
 from deconfound.value.sensitivity import Sensitivity
 from deconfound.value.unrated_rows import MissingOutcomes
 
-SCHEMA = 8
+SCHEMA = 9
 MAX_SHARE = 1e9  # of an estimated difference; shares of tiny differences can be large
 VALUES = ("values", "direct", "experiment", "raw_log")
 

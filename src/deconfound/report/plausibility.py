@@ -100,9 +100,10 @@ def check_values(values: Values, place: str) -> None:
     count = len(values.models)
     for name in ("estimate", "df", "binomial_variance", "independent_rows", "interval_center", "reward_weight", "cost"):
         _check_shape(getattr(values, name), (count,), f"{place}.{name}")
+    for name in ("covariance", "posterior_covariance", "difference_df_limit"):
+        _check_shape(getattr(values, name), (count, count), f"{place}.{name}")
     for name in ("covariance", "posterior_covariance"):
         matrix = getattr(values, name)
-        _check_shape(matrix, (count, count), f"{place}.{name}")
         if matrix is not None:
             check_covariance(matrix, f"{place}.{name}")
     cost = np.zeros(count) if values.cost is None else values.cost
@@ -113,7 +114,7 @@ def check_values(values: Values, place: str) -> None:
         require_within(known, low, high, f"{place}.{name}")
     if np.isfinite(np.diag(values.covariance))[np.isnan(values.estimate)].any():
         raise ValueError(f"{place} has a variance without an estimate")
-    for name in ("df", "binomial_variance", "independent_rows"):
+    for name in ("df", "difference_df_limit", "binomial_variance", "independent_rows"):
         array = getattr(values, name)
         if array is not None and ((array < 0) | (np.isfinite(array) & (array > MAX_COUNT))).any():
             raise ValueError(f"{place}.{name} is negative or too large")

@@ -20,7 +20,7 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
             "estimate": values.estimate,
             "covariance": values.covariance,
             "df": values.df,
-            "max_difference_df": values.max_difference_df,
+            "difference_df_limit": values.difference_df_limit,
             "binomial_variance": values.binomial_variance,
             "independent_rows": values.independent_rows,
             "interval_center": values.interval_center,
@@ -36,13 +36,12 @@ def values_document(values: Values, level: float) -> dict[str, Any]:
 def read_values(stored: dict[str, Any], models: tuple[str, ...]) -> Values:
     """The inverse of ``values_document``."""
     optional = {"df": np.inf, "binomial_variance": np.nan, "interval_center": np.nan, "posterior_covariance": np.inf}
-    optional |= {"independent_rows": np.nan, "reward_weight": np.nan, "cost": np.nan}
+    optional |= {"difference_df_limit": np.inf, "independent_rows": np.nan, "reward_weight": np.nan, "cost": np.nan}
     return Values(
         models,
         estimate=number_array(stored["estimate"], np.nan),
         covariance=number_array(stored["covariance"], np.inf),
         method=stored["method"],
-        max_difference_df=stored["max_difference_df"],
         shrinkage_fraction=stored["shrinkage_fraction"],
         **{name: None if stored[name] is None else number_array(stored[name], null) for name, null in optional.items()},
     )

@@ -13,8 +13,15 @@ from deconfound.errors import UsageError
 from deconfound.value.clusters import Influence
 from deconfound.value.estimators import welch_satterthwaite_df
 from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
-from deconfound.value.mean_weights import ROUNDING_ATOL, ModelWeights, clustered_df
-from deconfound.value.small_sample import binomial_variance, moderated
+from deconfound.value.mean_weights import (
+    ROUNDING_ATOL,
+    ModelWeights,
+    clustered_df,
+    difference_df_limit,
+    independent_rows,
+    sum_squared_weight,
+)
+from deconfound.value.small_sample import OutcomeMeans, binomial_variance, moderated
 from deconfound.value.values import Values
 
 MAX_REWARD_WEIGHT = 2.0  # fitted rewards are shrunken, so a weight above one can be right; measured, decision 0008
@@ -97,7 +104,7 @@ class InfluenceTerms:
 
     models: tuple[str, ...]
     weights: ModelWeights
-    mean_outcome: FloatArray  # (k,)
+    outcomes: OutcomeMeans
     mean_prediction: FloatArray  # (k,) on the same rows
     mean_q: FloatArray  # (k,) over all contexts
     outcome_influence: Influence
@@ -120,13 +127,14 @@ class InfluenceTerms:
         n_contexts = weights.clusters.count + len(extra_q)
         unbiased = n_contexts / max(n_contexts - 1, 1)  # with a single cluster all variances are infinite anyway
         q_sums = weights.clusters.sums(inner[:, None] * (data.q - mean_q))
+        outcome_influence = weights.influence(data.outcome)
         return cls(
             models=data.models,
             weights=weights,
-            mean_outcome=weights.mean(data.outcome),
+            outcomes=outcome_means(weights, data.outcome, outcome_influence),
             mean_prediction=weights.mean(data.prediction),
             mean_q=mean_q,
-            outcome_influence=weights.influence(data.outcome),
+            outcome_influence=outcome_influence,
             prediction_influence=weights.influence(data.prediction),
             q_influence=q_sums.scaled(np.sqrt(unbiased)),
             extra_context_covariance=unbiased * outer**2 * (extra_q - mean_q).T @ (extra_q - mean_q),
@@ -134,9 +142,15 @@ class InfluenceTerms:
         )
 
     @property
-    def all_constant(self) -> bool:
-        """Whether the outcomes of no model vary."""
-        return bool((self.outcome_influence.variance() < ROUNDING_ATOL**2).all())
+    def mean_outcome(self) -> FloatArray:
+        """Weighted mean outcome of each model (k,)."""
+        return self.outcomes.mean
+
+
+def outcome_means(weights: ModelWeights, outcome: FloatArray, influence: Influence) -> OutcomeMeans:
+    """Means of outcomes (n,), whose ``influence`` is known."""
+    mean, row_variance = weights.mean(outcome), weights.row_variance(outcome)
+    return OutcomeMeans.from_variances(weights, mean, row_variance, influence.variance())
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +209,7 @@ def _is_narrower(tuned: Values, without_reward: Values) -> bool:
 def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
     """Estimate, covariance and df at a reward weight.
 
-        covariance = covariance of t + diag(added variance) + (lambda lambda') * extra context covariance
+        covariance = covariance of t + added covariance + (lambda lambda') * extra context covariance
 
     t = r + lambda q are influence values, with r those of outcome - lambda prediction. The variance of r is moderated.
     """
@@ -205,22 +219,21 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
     extra_covariance = np.outer(reward_weight, reward_weight) * terms.extra_context_covariance
     estimate = terms.mean_outcome + reward_weight * (terms.mean_q - terms.mean_prediction)
     own_variance = residual.variance()
-    dispersion = moderated(terms.weights, residual, terms.mean_outcome, all_constant=terms.all_constant)
-    added_variance = dispersion.added_variance(terms.weights, own_variance, estimate)
-    covariance = (residual + q).covariance() + np.diag(added_variance) + extra_covariance
+    moderation = moderated(terms.weights, residual, terms.outcomes)
+    added_variance = moderation.added_variance(terms.weights, own_variance, estimate)
+    covariance = (residual + q).covariance() + moderation.added_covariance(added_variance) + extra_covariance
     covariance *= np.sqrt(np.outer(weight.variance_inflation, weight.variance_inflation))
     covariance[inestimable, inestimable] = np.inf
     q_variance = q.variance() + np.diag(extra_covariance)
-    df = welch_satterthwaite_df(own_variance + added_variance, dispersion.df, q_variance, terms.q_df)
-    inverse_rows = dispersion.dispersion * terms.weights.sum_squared_weight
+    df = welch_satterthwaite_df(own_variance + added_variance, moderation.df, q_variance, terms.q_df)
     return Values(
         models=terms.models,
         estimate=estimate,
         covariance=covariance,
         method=method,
         df=df,
-        max_difference_df=terms.weights.max_df,
-        binomial_variance=binomial_variance(estimate, inverse_rows),
-        independent_rows=terms.weights.independent_rows,
+        difference_df_limit=difference_df_limit(terms.weights),
+        binomial_variance=binomial_variance(estimate, moderation.dispersion * sum_squared_weight(terms.weights)),
+        independent_rows=independent_rows(terms.weights),
         reward_weight=reward_weight,
     )

@@ -18,7 +18,13 @@ from scipy.special import fdtrc
 from deconfound.design import FloatArray
 from deconfound.errors import UsageError
 from deconfound.value.clusters import Influence
-from deconfound.value.control_variate import InfluenceTerms, extra_rows, tuned_doubly_robust, tuned_values
+from deconfound.value.control_variate import (
+    InfluenceTerms,
+    extra_rows,
+    outcome_means,
+    tuned_doubly_robust,
+    tuned_values,
+)
 from deconfound.value.experiment import ScoredExperiment, require_finite, require_q_matrix
 from deconfound.value.mean_weights import ROUNDING_ATOL
 from deconfound.value.output_overlap import PROBABILITY_ATOL, PROPENSITY_RTOL, assigned, propensities_by_model
@@ -152,12 +158,13 @@ class _Candidates:
         probability = np.where(smoothed, self.probability, self.indicator)
         row_weight = self.data.weight[:, None] * probability / self.propensities
         weights = self.base.weights.with_row_weights(row_weight)
+        outcome_influence = weights.influence(self.data.outcome)
         return replace(
             self.base,
             weights=weights,
-            mean_outcome=weights.mean(self.data.outcome),
+            outcomes=outcome_means(weights, self.data.outcome, outcome_influence),
             mean_prediction=weights.mean(self.predictions),
-            outcome_influence=weights.influence(self.data.outcome),
+            outcome_influence=outcome_influence,
             prediction_influence=weights.influence(self.predictions),
         )
 

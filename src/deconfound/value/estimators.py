@@ -12,12 +12,14 @@ from deconfound.value.clusters import Clusters, Influence
 from deconfound.value.experiment import ScoredExperiment, require_equal_length, require_q_matrix, require_weight
 from deconfound.value.mean_weights import (
     MIN_ROWS_PER_MODEL,
-    ROUNDING_ATOL,
     MeanWeights,
     ModelWeights,
     SummedWeights,
+    difference_df_limit,
+    independent_rows,
+    sum_squared_weight,
 )
-from deconfound.value.small_sample import binomial_variance, moderated
+from deconfound.value.small_sample import OutcomeMeans, binomial_variance, moderated
 from deconfound.value.values import Values
 
 
@@ -75,31 +77,34 @@ def raw_log(models: Sequence[str], model: IntArray, outcome: FloatArray, cluster
     users. A model that only one ``cluster`` used, such as one user, has infinite variance.
     """
     weights = ModelWeights.from_rows(model, len(models), np.ones(len(outcome)), cluster)
-    return _log_values(models, weights, weights.influence(outcome), weights.mean(outcome))
+    mean, row_variance = weights.mean(outcome), weights.row_variance(outcome)
+    return _log_values(models, weights, weights.influence(outcome), mean, row_variance)
 
 
 def raw_log_from_sums(models: Sequence[str], sums: OutcomeSums) -> Values:
     """``raw_log`` from sums over the rows, the same up to rounding while every cluster has sums of its own."""
     weights = SummedWeights.from_sums(sums)
-    return _log_values(models, weights, weights.influence, weights.mean)
+    return _log_values(models, weights, weights.influence, weights.mean, weights.row_variance)
 
 
-def _log_values(models: Sequence[str], weights: MeanWeights, influence: Influence, mean: FloatArray) -> Values:
+def _log_values(
+    models: Sequence[str], weights: MeanWeights, influence: Influence, mean: FloatArray, row_variance: FloatArray
+) -> Values:
     own_variance = influence.variance()
-    constant = bool((own_variance < ROUNDING_ATOL**2).all())
-    dispersion = moderated(weights, influence, mean, all_constant=constant)
-    covariance = influence.covariance() + np.diag(dispersion.added_variance(weights, own_variance, mean))
+    outcomes = OutcomeMeans.from_variances(weights, mean, row_variance, own_variance)
+    moderation = moderated(weights, influence, outcomes)
+    added_variance = moderation.added_variance(weights, own_variance, mean)
+    covariance = influence.covariance() + moderation.added_covariance(added_variance)
     covariance[weights.inestimable, weights.inestimable] = np.inf
-    inverse_rows = dispersion.dispersion * np.where(weights.inestimable, 1.0, weights.sum_squared_weight)
     return Values(
         models=tuple(models),
         estimate=mean,
         covariance=covariance,
         method="raw log",
-        df=dispersion.df,
-        max_difference_df=weights.max_df,
-        binomial_variance=binomial_variance(mean, inverse_rows),
-        independent_rows=weights.independent_rows,
+        df=moderation.df,
+        difference_df_limit=difference_df_limit(weights),
+        binomial_variance=binomial_variance(mean, moderation.dispersion * sum_squared_weight(weights)),
+        independent_rows=independent_rows(weights),
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deconfound.design import FloatArray, IntArray
 from deconfound.design.outcome_sums import ClusterSums, OutcomeSums
-from deconfound.value.cluster_df import mean_df
+from deconfound.value.cluster_df import MANY_DF, mean_df
 from deconfound.value.clusters import MAX_WAYS, Clusters, Influence
 
 MIN_ROWS_PER_MODEL = 2  # one row has no residual, so no variance
@@ -26,23 +26,18 @@ class MeanWeights(Protocol):
     """What the variance of a model's mean depends on, whether rows or sums over clusters are known."""
 
     @property
-    def cluster_weight(self) -> tuple[FloatArray, ...]:
-        """Weight of each cluster in the mean of each model (clusters, k), for each way of clustering."""
+    def counted(self) -> tuple[FloatArray, ...]:
+        """Weight of each cluster in the mean of each model (clusters, k), for one or two ways of clustering."""
+        ...
+
+    @property
+    def row_size(self) -> FloatArray:
+        """Sum of squared weights of rows (k,)."""
         ...
 
     @property
     def inestimable(self) -> NDArray[np.bool_]:
         """Models (k,) whose variance cannot be estimated: too few rows, or all of them in one cluster."""
-        ...
-
-    @property
-    def sum_squared_weight(self) -> FloatArray:
-        """Sum of squared cluster weights (k,), the largest over the ways."""
-        ...
-
-    @property
-    def independent_rows(self) -> FloatArray:
-        """Effective number of clusters behind each mean (k,): one over ``sum_squared_weight``."""
         ...
 
     @property
@@ -54,6 +49,39 @@ class MeanWeights(Protocol):
     def max_df(self) -> float:
         """Degrees of freedom of a mean over all rows: models that share few clusters have no more together."""
         ...
+
+    def pair_squares(self, first: IntArray, second: IntArray) -> tuple[FloatArray, ...]:
+        """Sums over each cluster of the squared weights of rows in the average of two means (clusters, pairs)."""
+        ...
+
+
+def sum_squared_weight(weights: MeanWeights) -> FloatArray:
+    """Sum of squared cluster weights (k,), the largest over the ways; one for an inestimable mean."""
+    size = np.maximum.reduce([(weight**2).sum(axis=0) for weight in weights.counted])
+    return np.where(weights.inestimable, 1.0, size)
+
+
+def independent_rows(weights: MeanWeights) -> FloatArray:
+    """Effective number of clusters behind each mean (k,)."""
+    return np.asarray(1 / sum_squared_weight(weights))
+
+
+def difference_df_limit(weights: MeanWeights) -> FloatArray:
+    """The most degrees of freedom that a difference of two means has (k, k), where models share clusters.
+
+    Two models with the same four users do not have six degrees of freedom together, but three: those of the average of
+    the two means. Infinite where models share no clusters, or where each has so many that it does not matter.
+    """
+    count = len(weights.df)
+    first, second = np.triu_indices(count, 1)
+    few = np.minimum(weights.df[first], weights.df[second]) < MANY_DF
+    shared = np.logical_or.reduce([((weight.T @ weight) > 0)[first, second] for weight in weights.counted])
+    first, second = first[few & shared], second[few & shared]
+    limit = np.full((count, count), np.inf)
+    if len(first):
+        averages = [(weight[:, first] + weight[:, second]) / 2 for weight in weights.counted]
+        limit[first, second] = np.maximum(_smallest_df(averages, weights.pair_squares(first, second)), 1.0)
+    return np.asarray(np.minimum(limit, limit.T))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +120,22 @@ class ModelWeights:
     @property
     def inestimable(self) -> NDArray[np.bool_]:
         """Models (k,) with too few rows, or all of them in one cluster."""
-        return np.asarray(_few_rows(self.weight) | _in_one_cluster(self._counted))
+        return np.asarray(_few_rows(self.weight) | _in_one_cluster(self.counted))
 
     @property
-    def sum_squared_weight(self) -> FloatArray:
-        """Sum of squared cluster weights (k,)."""
-        return _sum_squared_weight(self._counted)
+    def row_size(self) -> FloatArray:
+        """Sum of squared weights of rows (k,)."""
+        return np.asarray((self.weight**2).sum(axis=0))
 
     @property
-    def independent_rows(self) -> FloatArray:
-        """Effective number of clusters (k,); one for a model without rows."""
-        return np.asarray(1 / np.where(self.inestimable, 1.0, self.sum_squared_weight))
-
-    @property
-    def _counted(self) -> tuple[FloatArray, ...]:
+    def counted(self) -> tuple[FloatArray, ...]:
+        """Weight of each cluster (clusters, k) for each way, without the intersection."""
         return self.cluster_weight[: len(self.clusters.counted)]
+
+    def pair_squares(self, first: IntArray, second: IntArray) -> tuple[FloatArray, ...]:
+        """Sums over clusters of squared row weights in the averages of two means (clusters, pairs)."""
+        squares = self.clusters.sums((self.weight[:, first] + self.weight[:, second]) ** 2 / 4).parts
+        return squares[: len(self.counted)]
 
     def mean(self, column: FloatArray) -> FloatArray:
         """Weighted mean over the rows of each model (k,) of a column (n,), or of one column per model (n, k).
@@ -115,6 +144,11 @@ class ModelWeights:
         """
         mean = self.weight.T @ column if column.ndim == 1 else (self.weight * column).sum(axis=0)
         return np.where(self.weight.sum(axis=0) > 0, mean, np.nan)
+
+    def row_variance(self, column: FloatArray) -> FloatArray:
+        """Variance of each mean (k,) of a column (n,), if all rows were independent."""
+        centered = column[:, None] - np.nan_to_num(self.mean(column))
+        return np.asarray((_without_leverage([self.weight * centered], [self.weight])[0] ** 2).sum(axis=0))
 
     def influence(self, column: FloatArray) -> Influence:
         """Contribution of each cluster to the error of ``mean``.
@@ -135,7 +169,9 @@ class SummedWeights:
 
     cluster_weight: tuple[FloatArray, ...]  # (clusters of the way, k): one way, or two and their intersection
     cluster_deviation: tuple[FloatArray, ...]  # (clusters of the way, k) weighted sums of outcomes minus their mean
+    rows: FloatArray  # (k,)
     mean: FloatArray  # (k,) NaN without rows
+    row_variance: FloatArray  # (k,) of the mean, if all rows were independent
     df: FloatArray  # (k,)
     max_df: float
 
@@ -154,32 +190,34 @@ class SummedWeights:
         df = _smallest_df(weights, tuple(weight / size for weight in weights))
         together = tuple(way.counts.sum(axis=1, keepdims=True) / max(rows.sum(), 1.0) for way in ways)
         max_df = _smallest_df(together, tuple(weight / max(rows.sum(), 1.0) for weight in together))
-        return cls(weights, deviations, mean, df, float(max_df[0]))
+        squared_sd = np.maximum(sums.squares - size * np.nan_to_num(mean) ** 2, 0.0) / np.maximum(size - 1, 1.0)
+        return cls(weights, deviations, rows, mean, squared_sd / size, df, float(max_df[0]))
 
     @property
     def inestimable(self) -> NDArray[np.bool_]:
         """Models (k,) with all rows in one cluster, or with none."""
-        return _in_one_cluster(self._counted)
+        return _in_one_cluster(self.counted)
 
     @property
-    def sum_squared_weight(self) -> FloatArray:
-        """Sum of squared cluster weights (k,)."""
-        return _sum_squared_weight(self._counted)
+    def row_size(self) -> FloatArray:
+        """Sum of squared weights of rows (k,)."""
+        return np.where(self.rows > 0, 1 / np.maximum(self.rows, 1.0), 0.0)
 
     @property
-    def independent_rows(self) -> FloatArray:
-        """Effective number of clusters (k,); one for a model without rows."""
-        return np.asarray(1 / np.where(self.inestimable, 1.0, self.sum_squared_weight))
+    def counted(self) -> tuple[FloatArray, ...]:
+        """Weight of each cluster (clusters, k) for each way, without the intersection."""
+        return self.cluster_weight[:MAX_WAYS]
+
+    def pair_squares(self, first: IntArray, second: IntArray) -> tuple[FloatArray, ...]:
+        """Sums over clusters of squared row weights in the averages of two means (clusters, pairs)."""
+        squares = [weight * self.row_size / 4 for weight in self.counted]
+        return tuple(square[:, first] + square[:, second] for square in squares)
 
     @property
     def influence(self) -> Influence:
         """Contribution of each cluster to the error of ``mean``, as ``ModelWeights.influence``."""
         signs = (1.0, 1.0, -1.0)[: len(self.cluster_weight)]
         return Influence(_without_leverage(self.cluster_deviation, self.cluster_weight), signs)
-
-    @property
-    def _counted(self) -> tuple[FloatArray, ...]:
-        return self.cluster_weight[:MAX_WAYS]
 
 
 def _distinct_ways(sums: OutcomeSums) -> tuple[ClusterSums, ...]:
@@ -194,10 +232,6 @@ def _distinct_ways(sums: OutcomeSums) -> tuple[ClusterSums, ...]:
 def _in_one_cluster(by_way: Sequence[FloatArray]) -> NDArray[np.bool_]:
     fewest = np.minimum.reduce([(weight > 0).sum(axis=0) for weight in by_way])
     return np.asarray(fewest < 2)
-
-
-def _sum_squared_weight(by_way: Sequence[FloatArray]) -> FloatArray:
-    return np.asarray(np.maximum.reduce([(weight**2).sum(axis=0) for weight in by_way]))
 
 
 def _few_rows(weight: FloatArray) -> NDArray[np.bool_]:

@@ -120,13 +120,13 @@ class Differences:
 
 
 def pairwise_differences(
-    center: FloatArray, covariance: FloatArray, df: FloatArray, max_df: float = np.inf
+    center: FloatArray, covariance: FloatArray, df: FloatArray, df_limit: FloatArray | None = None
 ) -> Differences:
     """All pairwise differences.
 
         se_ij^2 = C_ii + C_jj - 2 C_ij,      df_ij by Welch and Satterthwaite
 
-    Two models on the same few contexts do not have the sum of their degrees of freedom: ``max_df`` limits it.
+    Two models on the same few contexts do not have the sum of their degrees of freedom: ``df_limit`` (k, k) limits it.
     """
     own_variance = np.diag(covariance)
     estimable = np.isfinite(own_variance) & ~np.isnan(center)
@@ -141,7 +141,9 @@ def pairwise_differences(
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled_df = (variance[:, None] + variance[None, :]) ** 2 / (spent[:, None] + spent[None, :])
     value = np.where(estimable, center, 0.0)
-    pooled_df = np.where(np.isnan(pooled_df), np.inf, np.minimum(pooled_df, max(max_df, 1.0)))
+    pooled_df = np.where(np.isnan(pooled_df), np.inf, pooled_df)
+    if df_limit is not None:
+        pooled_df = np.minimum(pooled_df, df_limit)
     return Differences(value[:, None] - value[None, :], standard_error, pooled_df)
 
 

@@ -16,7 +16,7 @@ from deconfound.frames import Scalar, html_table, to_frame
 from deconfound.value.clusters import Influence
 from deconfound.value.control_variate import InfluenceTerms, tuned_doubly_robust
 from deconfound.value.experiment import ScoredExperiment
-from deconfound.value.mean_weights import ModelWeights
+from deconfound.value.mean_weights import ModelWeights, sum_squared_weight
 from deconfound.value.multiple_comparisons import check_level, t_to_z
 from deconfound.value.shrinkage import shrink_toward
 from deconfound.value.values import Values
@@ -309,7 +309,7 @@ def _yes_no_variance(values: Values, data: ScoredExperiment) -> FloatArray:
     """Variance of each model's mean (k,), if outcomes were yes/no and independent between clusters."""
     weights = _weights(data)
     possible = np.ones(len(data.models)) if values.binomial_variance is None else values.binomial_variance
-    return np.where(weights.inestimable, np.nan, possible * weights.sum_squared_weight)
+    return np.where(weights.inestimable, np.nan, possible * sum_squared_weight(weights))
 
 
 def _weights(data: ScoredExperiment) -> ModelWeights:

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from deconfound.design import FloatArray
 from deconfound.value.experiment import ScoredExperiment
-from deconfound.value.multiple_comparisons import best_set_critical_z, pairwise_differences, t_quantile_at_z
+from deconfound.value.multiple_comparisons import best_set_critical_z, t_quantile_at_z
 from deconfound.value.shrinkage import PosteriorGrid
 from deconfound.value.values import EQUAL_VALUES_ATOL, Values
 
@@ -234,9 +234,7 @@ def _best_set_shifts(values: Values, weight: FloatArray, leader: int, level: flo
     shifts = np.array([0.0 if name in in_set else np.inf for name in values.models])
     if leader not in estimable or len(estimable) < 2:
         return _without_leader(shifts, leader)
-    covariance = values.covariance[np.ix_(estimable, estimable)]
-    limit = np.inf if values.max_difference_df is None else values.max_difference_df
-    pairs = pairwise_differences(values.center[estimable], covariance, values.df_or_inf[estimable], limit)
+    covariance, pairs = values.covariance[np.ix_(estimable, estimable)], values.differences(estimable.tolist())
     for at, rival in enumerate(estimable.tolist()):
         if values.models[rival] in in_set:
             continue

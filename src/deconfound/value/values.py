@@ -70,7 +70,7 @@ class Values:
     covariance: FloatArray  # (k, k)
     method: str
     df: FloatArray | None = None  # (k,) degrees of freedom; None means infinite
-    max_difference_df: float | None = None  # of a difference: at most that of a mean over all rows; None: infinite
+    difference_df_limit: FloatArray | None = None  # (k, k) at most that of a difference; None means infinite
     binomial_variance: FloatArray | None = None  # (k,) at the estimate; None means symmetric intervals
     independent_rows: FloatArray | None = None  # (k,) effective rows, users or contexts; None means any number
     interval_center: FloatArray | None = None  # (k,) None means the estimate
@@ -264,7 +264,7 @@ class Values:
     def differences(self, at: list[int] | None = None) -> Differences:
         """Differences of the unbiased values of all models, or of those at some places, with standard errors and df."""
         at = list(range(len(self.models))) if at is None else at
-        limit = np.inf if self.max_difference_df is None else self.max_difference_df
+        limit = None if self.difference_df_limit is None else self.difference_df_limit[np.ix_(at, at)]
         return pairwise_differences(self.center[at], self.covariance[np.ix_(at, at)], self.df_or_inf[at], limit)
 
     def _all_contrasts(
