@@ -266,7 +266,7 @@ def test_an_unknown_scenario_is_refused():
 
 def test_a_name_that_starts_others_selects_itself_alone():
     assert list(stress.select(["baseline"])) == ["baseline"]
-    assert len(stress.select(["bounded"])) == 6
+    assert len(stress.select(["bounded"])) == 8
 
 
 def test_wilsons_and_newcombes_intervals_are_those_of_the_textbook():
