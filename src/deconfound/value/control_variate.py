@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -54,7 +54,7 @@ def experiment_only(
         weight=weight,
     )
     terms = InfluenceTerms.from_experiment(data, data.q[:0])
-    return _values(terms, RewardWeight.fixed(0.0, len(models)), "experiment only")
+    return tuned_values(terms, 0.0, "experiment only")
 
 
 def tuned_doubly_robust(
@@ -82,10 +82,12 @@ def tuned_values(terms: InfluenceTerms, reward_weight: float | None, method: str
     """Values at a reward weight, or at the best one if that narrows the intervals, otherwise without reward."""
     count = len(terms.models)
     if reward_weight is not None:
-        return _values(terms, RewardWeight.fixed(reward_weight, count), method)
-    tuned = _values(terms, optimal_reward_weight(terms), method)
-    without_reward = _values(terms, RewardWeight.fixed(0.0, count), method)
-    return tuned if _is_narrower(tuned, without_reward) else without_reward
+        chosen = _values(terms, RewardWeight.fixed(reward_weight, count), method)
+    else:
+        tuned = _values(terms, optimal_reward_weight(terms), method)
+        without_reward = _values(terms, RewardWeight.fixed(0.0, count), method)
+        chosen = tuned if _is_narrower(tuned, without_reward) else without_reward
+    return replace(chosen, difference_df_limit=difference_df_limit(terms.weights))
 
 
 def extra_rows(data: ScoredExperiment, extra_q: FloatArray | None) -> FloatArray:
@@ -207,7 +209,7 @@ def _is_narrower(tuned: Values, without_reward: Values) -> bool:
 
 
 def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
-    """Estimate, covariance and df at a reward weight.
+    """Estimate, covariance and df at a reward weight, without the limit for differences.
 
         covariance = covariance of t + added covariance + (lambda lambda') * extra context covariance
 
@@ -232,7 +234,6 @@ def _values(terms: InfluenceTerms, weight: RewardWeight, method: str) -> Values:
         covariance=covariance,
         method=method,
         df=df,
-        difference_df_limit=difference_df_limit(terms.weights),
         binomial_variance=binomial_variance(estimate, moderation.dispersion * sum_squared_weight(terms.weights)),
         independent_rows=independent_rows(terms.weights),
         reward_weight=reward_weight,
