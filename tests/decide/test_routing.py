@@ -86,22 +86,26 @@ def test_the_gain_over_the_reference_equals_a_naive_loop(reference):
     assert route(t, reference=reference).gain == pytest.approx(naive_gain(t, reference), abs=1e-9)
 
 
-def test_the_interval_is_built_from_the_contexts_where_the_policy_differs():
-    """The bound over every single model is the smallest of their lower ends."""
+@pytest.mark.parametrize("users", [0, 6])
+def test_the_interval_is_built_from_the_contexts_where_the_policy_differs(users):
+    """The bound over every single model is the smallest of their lower ends. Shared users limit degrees of freedom."""
     t = experiment(faint=True)
-    picked = t.q.argmax(axis=1)
+    user = np.arange(90) % users if users else np.arange(90)
+    t, picked = replace(t, cluster=user), t.q.argmax(axis=1)
     lows, highs = [], []
     for b in range(3):
         differs = picked != b
         code = np.where(t.model == picked, 0, np.where(t.model == b, 1, 2))[differs]
-        both = experiment_only(("policy", "b"), code, t.outcome[differs], t.propensity[differs])
-        difference, share, rows = both.estimate[0] - both.estimate[1], differs.mean(), len(picked)
-        variance, df = np.diag(both.covariance), both.df
-        welch = variance.sum() ** 2 / (variance**2 / df).sum()
-        share_variance = share * (1 - share) / (rows - 1)
-        error = np.sqrt(share**2 * variance.sum() + (difference**2 + variance.sum()) * share_variance)
-        lows.append(share * difference - stats.t.ppf(0.975, welch) * error)
-        highs.append(share * difference + stats.t.ppf(0.975, welch) * error)
+        both = experiment_only(("policy", "b"), code, t.outcome[differs], t.propensity[differs], user[differs])
+        difference, share = both.estimate[0] - both.estimate[1], differs.mean()
+        own = np.diag(both.covariance)
+        variance = own.sum() - 2 * both.covariance[0, 1]
+        df = min(own.sum() ** 2 / (own**2 / both.df).sum(), both.difference_df_limit[0, 1])
+        by_user = np.array([(differs - share)[user == one].sum() for one in np.unique(user)])
+        share_variance = (by_user**2).sum() / 90**2 * len(by_user) / (len(by_user) - 1)
+        error = np.sqrt(share**2 * variance + (difference**2 + variance) * share_variance)
+        lows.append(share * difference - stats.t.ppf(0.975, df) * error)
+        highs.append(share * difference + stats.t.ppf(0.975, df) * error)
     routing = route(t, reference=1)
     assert (routing.gain_low, routing.gain_high) == pytest.approx((lows[1], highs[1]), abs=1e-8)
     assert routing.gain_bound == pytest.approx(min(lows), abs=1e-8)

@@ -18,7 +18,6 @@ from deconfound.value.estimators import cluster_covariance
 from deconfound.value.multiple_comparisons import (
     MAX_LEVEL,
     check_level,
-    pairwise_differences,
     t_quantile_at_z,
     two_sided_z,
 )
@@ -172,7 +171,7 @@ def _gain_over(
     cost_influence = own_weight / own_weight.mean() * (extra_cost - mean_cost)
     cost_variance = cluster_covariance(cost_influence[:, None], rows.cluster)
     share_variance = cluster_covariance((weight * (differs - share))[:, None], data.cluster)
-    pair = pairwise_differences(values.estimate, values.covariance, values.df_or_inf)
+    pair = values.differences()
     difference, df = float(pair.difference[0, 1]) - mean_cost, pair.df[0:1, 1]
     standard_error = float(np.hypot(pair.standard_error[0, 1], np.sqrt(cost_variance[0, 0])))
     total = np.hypot(share * standard_error, np.hypot(difference, standard_error) * np.sqrt(share_variance[0, 0]))
